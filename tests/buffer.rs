@@ -1,21 +1,14 @@
 //! Tests of host buffers through the public Rust API; `tests/c/buffer.c` has the C API, misuse, forks and all operations.
 
+mod common;
+
+use common::contexts;
 use isoline::distance::{self, Params};
 use isoline::{Context, DeviceKind, ErrorKind, HostBuffer};
 use ndarray::{ArrayView3, ArrayViewMut3};
 
 const SIDES: (usize, usize, usize) = (20, 31, 43);
 const PIXELS: usize = SIDES.0 * SIDES.1 * SIDES.2;
-
-/// Returns a context on each kind of device that there is.
-fn contexts() -> Vec<Context> {
-    let mut contexts = vec![Context::new("cpu").unwrap()];
-    match Context::new("cuda") {
-        Ok(cuda) => contexts.push(cuda),
-        Err(error) => eprintln!("skipped on CUDA: {error}"),
-    }
-    contexts
-}
 
 /// Computes distances from one buffer to another.
 fn distances(context: &Context, mask: &HostBuffer, output: &mut HostBuffer) {

@@ -3,22 +3,12 @@
 
 mod common;
 
+use common::{cancelling_after, cuda};
 use isoline::edge_strength::{self, Mode, Params, Variant};
 use isoline::{Context, DeviceKind, ErrorKind, PixelType, devices};
 use ndarray::{Array2, Array3, s};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-
-/// Returns a CUDA context, or prints why there is none and returns `None`.
-fn cuda() -> Option<Context> {
-    match Context::new("cuda") {
-        Ok(context) => Some(context),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 /// Returns an image with a few shape pixels, different for each seed.
 fn drawing(depth: usize, height: usize, width: usize, seed: usize) -> Array3<u8> {
@@ -267,11 +257,8 @@ fn cuda_cancellation_leaves_the_output_untouched_and_the_context_usable() {
     let Some(context) = cuda() else { return };
     let input = drawing(1, 2048, 2048, 0);
     let mut output = Array3::from_elem(input.dim(), -1.0f32);
-    let mut calls = 0;
-    let mut callback = |_: f64, _: &str| {
-        calls += 1;
-        if calls > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
+    let mut seen = Vec::new();
+    let mut callback = cancelling_after(3, &mut seen);
     let params = Params { mode: Mode::Iterate { iterations: 1_000_000 }, ..Params::default() };
     let started = std::time::Instant::now();
     let error =

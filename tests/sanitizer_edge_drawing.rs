@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{assert_bits, cuda_and_cpu, few_sizes};
+use common::{assert_bits, cuda_and_cpu, few_sizes, random_words};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Profile, Segments};
 use isoline::{Context, Image, ImageMut, PixelType};
 use ndarray::{Array3, ShapeBuilder, s};
@@ -32,13 +32,12 @@ fn shapes() -> &'static [Shape] {
 
 /// Waves, lines and noise: plateaus, ridges and crossings.
 fn picture(shape: Shape) -> Array3<u8> {
-    let mut state = 7u32;
+    let mut next = random_words(7);
     Array3::from_shape_fn(shape, |(z, y, x)| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let waves = 60.0 * (x as f64 / 9.0 + z as f64).sin() * (y as f64 / 7.0).cos();
         let line = if (x + 2 * y + 3 * z) % 41 < 2 { 80.0 } else { 0.0 };
         let saturated = if x % 60 > 50 { 255.0 } else { 0.0 };
-        (80.0 + waves + line + saturated + f64::from(state >> 27)).clamp(0.0, 255.0) as u8
+        (80.0 + waves + line + saturated + f64::from(next() >> 27)).clamp(0.0, 255.0) as u8
     })
 }
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{cuda_and_cpu, few_sizes};
+use common::{cuda_and_cpu, few_sizes, random_words};
 use isoline::level_set::{LevelSet, Params, Regions, TargetRange, Variant};
 use isoline::{Context, Dimensions, Image, PixelType};
 use ndarray::Array3;
@@ -15,11 +15,10 @@ const SHAPES: [(usize, usize, usize); 7] =
 const FEW_SHAPES: [(usize, usize, usize); 2] = [(9, 1, 17), (9, 11, 66)];
 
 fn image((depth, height, width): (usize, usize, usize)) -> Array3<u8> {
-    let mut state = 11u32;
+    let mut next = random_words(11);
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let wave = (x as f64 * 0.4).sin() + (y as f64 * 0.3).cos() + (z as f64 * 0.5).sin();
-        (130.0 + 30.0 * wave + f64::from(state >> 28)) as u8
+        (130.0 + 30.0 * wave + f64::from(next() >> 28)) as u8
     })
 }
 

@@ -4,14 +4,10 @@
 
 mod common;
 
-use common::few_sizes;
+use common::{cuda, few_sizes};
 use isoline::snake::{self, Background, Node, Noise, Overlap, Params, Polygons, Snake};
 use isoline::{Context, Image};
 use ndarray::Array2;
-
-fn cuda() -> Option<Context> {
-    Context::new("cuda").inspect_err(|error| eprintln!("skipped, needs CUDA: {error}")).ok()
-}
 
 /// Two bright blobs on a ground with a pattern.
 fn picture(width: usize, height: usize) -> Array2<u16> {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::Random;
+use common::{Random, bits, cancelling_after};
 use isoline::edge_drawing::{self, Maps, Profile, Segments, Validation};
 use isoline::edge_strength::{self, Mode, Start};
 use isoline::isolines::{self, Polylines};
@@ -93,10 +93,6 @@ fn check_report(report: &isoline::Report, context: &Context, count: usize, slice
     assert_eq!(report.slices_done as usize, slices);
     assert_eq!(report.device.id, context.device().id);
     assert!(report.seconds_total >= 0.0 && report.seconds_compute > 0.0);
-}
-
-fn bits(values: &Array3<f32>) -> Vec<u32> {
-    values.iter().map(|value| value.to_bits()).collect()
 }
 
 #[test]
@@ -465,11 +461,8 @@ fn segments_and_polylines_are_replaced_only_on_success() {
             let mut lines = Polylines::new();
             isolines::run(&context, stack.view().into(), &Default::default(), None, &mut lines).unwrap();
             let before = lines.clone();
-            let mut calls = 0;
-            let mut callback = |_: f64, _: &str| {
-                calls += 1;
-                if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
+            let mut seen = Vec::new();
+            let mut callback = cancelling_after(1, &mut seen);
             let params = isolines::Params { level_count: 4000, ..Default::default() };
             let progress = Some(&mut callback as &mut isoline::Progress<'_>);
             let done = isolines::run(&context, stack.view().into(), &params, progress, &mut lines);

@@ -5,6 +5,7 @@ use isoline::distance::Params;
 use isoline::{Context, Dimensions};
 use ndarray::{Array2, Array3};
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,15 +28,14 @@ pub fn contexts() -> Vec<Context> {
     contexts
 }
 
+/// Returns a CUDA context, or prints why there is none and returns `None`.
+pub fn cuda() -> Option<Context> {
+    Context::new("cuda").inspect_err(|error| eprintln!("skipped, needs CUDA: {error}")).ok()
+}
+
 /// Returns contexts on CUDA and on the CPU, or prints why there is no CUDA device and returns `None`.
 pub fn cuda_and_cpu() -> Option<[Context; 2]> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some([cuda, Context::new("cpu").expect("the CPU is always there")]),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
+    Some([cuda()?, Context::new("cpu").expect("the CPU is always there")])
 }
 
 /// Returns the distance below which distances in an image of this depth, height and width are exact: 4 d² in units of
@@ -55,6 +55,21 @@ pub fn exact_distance((depth, height, width): (usize, usize, usize), params: &Pa
 /// Returns the least of the times that three calls of `once` give: other processes may delay a thread.
 pub fn least_of_three(once: impl FnMut() -> Duration) -> Duration {
     std::iter::repeat_with(once).take(3).min().expect("three times")
+}
+
+/// Returns a progress callback that notes the fractions that it gets, which must not fall.
+pub fn noting(seen: &mut Vec<f64>) -> impl FnMut(f64, &str) -> ControlFlow<()> {
+    cancelling_after(usize::MAX, seen)
+}
+
+/// Returns a progress callback that does the same, and cancels after so many calls.
+pub fn cancelling_after(calls: usize, seen: &mut Vec<f64>) -> impl FnMut(f64, &str) -> ControlFlow<()> {
+    move |fraction, stage| {
+        let last = seen.last().copied().unwrap_or(0.0);
+        assert!((last..=1.0).contains(&fraction) && !stage.is_empty(), "{stage}: {fraction} after {seen:?}");
+        seen.push(fraction);
+        if seen.len() > calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 /// Runs `test` on every device.
@@ -111,6 +126,11 @@ pub fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, what: &str) {
     }
 }
 
+/// Returns the bits of all values.
+pub fn bits(values: &Array3<f32>) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
 /// Fails unless the two are equal bit for bit.
 pub fn assert_bits(got: &Array3<f32>, expected: &Array3<f32>, what: &str) {
     assert_eq!(got.dim(), expected.dim(), "{what}");
@@ -135,6 +155,33 @@ impl Numbers {
     pub fn next(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
+    }
+
+    /// Returns a uniform number in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.next(1 << 31) as f64 / f64::from(1u32 << 31)
+    }
+
+    /// Returns a number from -1 to 1 or, in six of so many cases, one that is not finite, an immense one or a zero.
+    pub fn rough(&mut self, cases: u64) -> f32 {
+        match self.next(cases) {
+            0 => f32::NAN,
+            1 => f32::INFINITY,
+            2 => f32::NEG_INFINITY,
+            3 => -1e30,
+            4 => 0.0,
+            5 => -0.0,
+            _ => self.next(2001) as f32 / 1000.0 - 1.0,
+        }
+    }
+}
+
+/// Returns a generator of pseudo-random numbers of 32 bits, the same in every run; the upper bits are the better ones.
+pub fn random_words(seed: u32) -> impl FnMut() -> u32 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state
     }
 }
 

@@ -3,7 +3,7 @@
 //! have the bits of those that fit. Tests named `sanitizer_` run every CUDA kernel of the distance at least once, on images
 //! small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
 
-use super::common::{cuda_and_cpu, exact_distance, few_sizes, least_of_three};
+use super::common::{cuda_and_cpu, exact_distance, few_sizes, least_of_three, noting, random_words};
 use super::*;
 use ndarray::ArrayViewMut3;
 
@@ -137,14 +137,14 @@ const FEW_COLUMNS: [usize; 6] = [520, 1025, 6500, 12_500, 25_000, 52_000];
 /// Returns a mask: few inside pixels, noise, few outside pixels, a ball (its centre is equally far from its whole
 /// border), or no inside pixel.
 fn mask(shape: Shape, kind: usize) -> Array3<u8> {
-    let mut state = 11u32;
+    let mut next = random_words(11);
     Array3::from_shape_fn(shape, |(z, y, x)| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let random = next();
         let of = |p: usize, n: usize| ((p as f64 + 0.5) / n as f64 - 0.5).powi(2);
         let inside = match kind {
-            0 => state >> 16 < 300,
-            1 => state >> 31 == 0,
-            2 => state >> 16 > 300,
+            0 => random >> 16 < 300,
+            1 => random >> 31 == 0,
+            2 => random >> 16 > 300,
             3 => of(x, shape.2) + of(y, shape.1) + of(z, shape.0) < 0.15,
             _ => false,
         };
@@ -516,13 +516,10 @@ fn a_cut_volume_reports_progress_and_is_cancelled_in_time() {
         }
         // 2. Not cancelled.
         let mut fractions = vec![];
-        let mut callback = |fraction: f64, _: &str| {
-            fractions.push(fraction);
-            ControlFlow::Continue(())
-        };
         let mut output = Array3::from_elem(mask.dim(), f32::NAN);
         let target = output.view_mut().into();
-        distance::run(&cuda, mask.view().into(), &Params::default(), Some(&mut callback), target).expect("a good call");
+        distance::run(&cuda, mask.view().into(), &Params::default(), Some(&mut noting(&mut fractions)), target)
+            .expect("a good call");
         assert!(output == expected, "{limit}");
         assert!(fractions.len() > 1 && fractions.is_sorted() && fractions.iter().all(|f| *f <= 1.0), "{fractions:?}");
         cuda.set_memory_limit(0);

@@ -1,7 +1,7 @@
 //! The parts of the CUDA backend: slices in flight, tiles, traces that cross them. Its results must be the CPU's, bit for bit.
 
-use super::common::cuda_and_cpu;
-use super::{Drawn, draw, photograph};
+use super::common::{cancelling_after, cuda_and_cpu};
+use super::{Drawn, draw, noise, photograph};
 use isoline::edge_drawing::{self, Operator, Params, Profile, Segments, Validation};
 use isoline::{Context, DeviceKind, ErrorKind, Image, PixelType};
 use ndarray::{Array2, Array3, ArrayView3, s};
@@ -20,14 +20,6 @@ fn shape_of(distance: impl Fn(f64, f64) -> bool, height: usize, width: usize) ->
     })
 }
 
-fn noise(height: usize, width: usize) -> Array3<u8> {
-    let mut state = 11u32;
-    Array3::from_shape_fn((1, height, width), |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    })
-}
-
 /// Chains over thousands of pixels and hundreds of tiles, begun by many anchors and by few; noise, flat and saturated
 /// ground; sides that are no multiple of anything.
 #[test]
@@ -36,11 +28,11 @@ fn large_images_are_drawn_as_on_the_cpu() {
     let images = [
         ("spiral", shape_of(|x, y| (x.hypot(y) + 8.0 * y.atan2(x)).rem_euclid(50.0) < 25.0, 2101, 2050)),
         ("circle", shape_of(|x, y| x.hypot(y) < 1900.0, 4096, 4096)),
-        ("noise", noise(1033, 1531)),
+        ("noise", noise(11, 1033, 1531)),
         ("constant", Array3::from_elem((1, 1500, 1029), 77)),
-        ("saturated", noise(1100, 1301).mapv(|pixel| if pixel > 250 { 255 } else { 0 })),
-        ("tall", noise(5003, 37)),
-        ("wide", noise(9, 20001)),
+        ("saturated", noise(11, 1100, 1301).mapv(|pixel| if pixel > 250 { 255 } else { 0 })),
+        ("tall", noise(11, 5003, 37)),
+        ("wide", noise(11, 9, 20001)),
     ];
     for (name, image) in &images {
         for (scan_interval, anchor_threshold) in [(1, 0.0), (333, 0.0), (1, 60.0)] {
@@ -57,7 +49,8 @@ fn large_images_are_drawn_as_on_the_cpu() {
 #[test]
 fn large_images_are_smoothed_as_on_the_cpu() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
-    let images = [noise(1033, 1531), noise(1100, 1301).mapv(|p| if p > 128 { 255 } else { 0 }), noise(9, 20001)];
+    let images =
+        [noise(11, 1033, 1531), noise(11, 1100, 1301).mapv(|p| if p > 128 { 255 } else { 0 }), noise(11, 9, 20001)];
     for bytes in &images {
         let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
         let floats = bytes.mapv(f32::from);
@@ -143,17 +136,13 @@ fn a_cancel_leaves_whole_slices() {
         for calls in [1, 2, 5] {
             let mut edges = Array3::from_elem(stack.raw_dim(), 7u8);
             let mut segments = expected.segments.clone();
-            let mut count = 0;
-            let mut stop = |_: f64, _: &str| {
-                count += 1;
-                if count >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
+            let mut seen = Vec::new();
             let input: ArrayView3<'_, u8> = stack.view();
             let outcome = edge_drawing::run(
                 &cuda,
                 input.into(),
                 &params,
-                Some(&mut stop),
+                Some(&mut cancelling_after(calls - 1, &mut seen)),
                 Some(edges.view_mut().into()),
                 Some(&mut segments),
             );
@@ -172,7 +161,7 @@ fn a_cancel_leaves_whole_slices() {
 #[test]
 fn a_cancel_leaves_device_memory() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };
-    let image = noise(2048, 2048);
+    let image = noise(11, 2048, 2048);
     let mut source = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
     source.upload(image.view().into()).unwrap();
     let mut target = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();

@@ -1,10 +1,10 @@
 //! Invalid calls are refused by name, and a refused call leaves its outputs untouched.
 
+use crate::common::{cancelling_after, noting};
 use crate::{PROFILES, all_of, contexts, draw, everywhere, picture};
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments, Variant};
 use isoline::{Context, Error, ErrorKind, Image, ImageMut};
 use ndarray::{Array3, s};
-use std::ops::ControlFlow;
 
 /// Segments of an earlier call, to test that a failed one leaves them untouched.
 fn earlier_segments(context: &Context) -> Segments {
@@ -165,19 +165,12 @@ fn a_cancelled_call_leaves_segments_untouched() {
                 let mut edges = Array3::from_elem(input.dim(), 7u8);
                 let before = earlier_segments(context);
                 let mut segments = before.clone();
-                let mut calls = 0;
-                let mut last = 0.0;
-                let mut callback = |fraction: f64, stage: &str| {
-                    assert!((0.0..=1.0).contains(&fraction) && fraction >= last && !stage.is_empty());
-                    last = fraction;
-                    calls += 1;
-                    if calls > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                };
+                let mut seen = Vec::new();
                 let done = edge_drawing::run(
                     context,
                     input.view().into(),
                     &all_of(profile),
-                    Some(&mut callback),
+                    Some(&mut cancelling_after(allowed, &mut seen)),
                     Some(edges.view_mut().into()),
                     Some(&mut segments),
                 );
@@ -188,7 +181,7 @@ fn a_cancelled_call_leaves_segments_untouched() {
                         assert_eq!(segments, before, "{name} {profile:?}");
                     }
                     // A fast device may be done before the second call of the callback, never before the first.
-                    Ok(_) => assert!(calls <= allowed && allowed > 0, "{name} {profile:?}: {calls} calls"),
+                    Ok(_) => assert!(seen.len() <= allowed && allowed > 0, "{name} {profile:?}: {seen:?}"),
                 }
             }
         }
@@ -201,17 +194,13 @@ fn progress_of_a_stack_is_monotonic() {
     everywhere(|context, name| {
         for profile in PROFILES {
             let mut fractions = vec![];
-            let mut callback = |fraction: f64, _: &str| {
-                fractions.push(fraction);
-                ControlFlow::Continue(())
-            };
             let mut segments = Segments::new();
             let params = all_of(profile);
             let report = edge_drawing::run(
                 context,
                 input.view().into(),
                 &params,
-                Some(&mut callback),
+                Some(&mut noting(&mut fractions)),
                 None,
                 Some(&mut segments),
             )

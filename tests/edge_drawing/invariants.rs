@@ -1,5 +1,6 @@
 //! Changes of the input or the call that must not change the result, or must change it in a known way.
 
+use super::common::Numbers;
 use crate::{PROFILES, all_of, contexts, draw, everywhere, intermediate, kinds, photograph, picture, variants};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Variant};
 use isoline::{Context, Image, ImageMut};
@@ -367,13 +368,9 @@ proptest! {
         scan_interval in 1u32..7,
         follow_turns in any::<bool>(),
     ) {
-        let mut state = seed | 1;
-        let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 56) as u8
-        };
+        let mut numbers = Numbers(seed);
         // Squares of equal pixels, so that there are flat parts, hard edges and (with a grain of 1) noise.
-        let cells = Array2::from_shape_simple_fn((60, 150), &mut random);
+        let cells = Array2::from_shape_simple_fn((60, 150), || numbers.next(256) as u8);
         let input = Array3::from_shape_fn((1, size[1], size[0]), |(_, y, x)| cells[[y / grain, x / grain]]);
         let params = Params {
             operator,

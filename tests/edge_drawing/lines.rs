@@ -1,6 +1,6 @@
 //! Lines along segments: sides of drawn quadrilaterals, noise, stacks, image types, threads and refusals.
 
-use crate::{contexts, draw, everywhere, photograph};
+use crate::{contexts, draw, everywhere, photograph, random_words};
 use isoline::edge_drawing::{self, Line, LineParams, Params, Profile, Segments};
 use isoline::{Context, ErrorKind, Image, PixelType};
 use ndarray::{Array2, Array3, s};
@@ -10,11 +10,8 @@ const SIZE: usize = 256;
 
 /// Returns pseudo-random numbers from 0 to 1, the same every time.
 pub(crate) fn random(seed: u32) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        f64::from(state >> 8) / f64::from(1u32 << 24)
-    }
+    let mut next = random_words(seed);
+    move || f64::from(next() >> 8) / f64::from(1u32 << 24)
 }
 
 fn lines_in<'a>(context: &Context, input: impl Into<Image<'a>>, drawing: &Params, params: &LineParams) -> Vec<Line> {

@@ -15,7 +15,7 @@ mod shapes;
 mod sigma;
 mod validation;
 
-use common::{contexts, everywhere, photograph};
+use common::{contexts, everywhere, photograph, random_words};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Segments, Variant};
 use isoline::{Context, Image, ImageMut};
 use ndarray::{Array3, ArrayView3};
@@ -85,15 +85,20 @@ fn kinds() -> Vec<Params> {
 
 /// Soft blobs, lines and noise: something of everything, 0..=255.
 fn picture(depth: usize, height: usize, width: usize) -> Array3<u8> {
-    let mut state = 1u32;
+    let mut next = random_words(1);
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let (fx, fy) = (x as f64 / 9.0 + z as f64, y as f64 / 7.0);
         let waves = 70.0 * fx.sin() * fy.cos();
         let line = if (x + 2 * y + 3 * z) % 41 < 2 { 80.0 } else { 0.0 };
-        let noise = f64::from(state >> 24) / 8.0;
+        let noise = f64::from(next() >> 24) / 8.0;
         (90.0 + waves + line + noise).clamp(0.0, 255.0) as u8
     })
+}
+
+/// One slice of noise.
+fn noise(seed: u32, height: usize, width: usize) -> Array3<u8> {
+    let mut next = random_words(seed);
+    Array3::from_shape_simple_fn((1, height, width), || (next() >> 24) as u8)
 }
 
 /// The points of one segment.

@@ -1,26 +1,22 @@
 //! The reference profile beside OpenCV's `ximgproc.EdgeDrawing`: what OpenCV gave for pictures of `tests/data` and noise
 //! is kept in `opencv.txt`. `tests/edge_drawing_oracle.py` made it, and compares many more configurations.
 
-use super::{Drawn, all_of, draw, everywhere, photograph, picture};
+use super::{Drawn, all_of, draw, everywhere, noise, photograph, picture};
 use isoline::edge_drawing::{Operator, Params, Point, Profile, Validation};
 use ndarray::{Array2, Axis, s};
 
 const OPENCV: &str = include_str!("opencv.txt");
 
 /// The oracle's noise.
-fn noise(width: usize, height: usize) -> Array2<u8> {
-    let mut state = 1u32;
-    Array2::from_shape_simple_fn((height, width), || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    })
+fn oracle_noise(width: usize, height: usize) -> Array2<u8> {
+    noise(1, height, width).remove_axis(Axis(0))
 }
 
 fn picture_named(name: &str) -> Array2<u8> {
     match name.strip_prefix("noise:") {
         Some(size) => {
             let (width, height) = size.split_once('x').expect("WIDTHxHEIGHT");
-            noise(width.parse().expect("a width"), height.parse().expect("a height"))
+            oracle_noise(width.parse().expect("a width"), height.parse().expect("a height"))
         }
         None => photograph(name),
     }
@@ -102,7 +98,7 @@ fn a_slice_of_a_stack_is_as_the_slice_alone() {
 /// Lengths below three act as three, thresholds below one as one.
 #[test]
 fn the_smallest_parameters_are_those_of_opencv() {
-    let picture = noise(90, 70);
+    let picture = oracle_noise(90, 70);
     everywhere(|context, _| {
         let with = |min_length, gradient_threshold| {
             let gradient_threshold = Some(gradient_threshold);
@@ -124,7 +120,7 @@ fn the_smallest_parameters_are_those_of_opencv() {
 fn an_edge_may_have_any_number_of_turns() {
     const SIDE: usize = 1000;
     const PERIOD: f64 = 14.0;
-    let noise = noise(SIDE, SIDE);
+    let noise = oracle_noise(SIDE, SIDE);
     let spiral = Array2::from_shape_fn((SIDE, SIDE), |(y, x)| {
         let [dx, dy] = [x, y].map(|at| at as f64 - SIDE as f64 / 2.0 + 0.3);
         let turns = (dx.abs() + dy.abs()) / PERIOD - dy.atan2(dx) / std::f64::consts::TAU;

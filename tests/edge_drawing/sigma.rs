@@ -1,5 +1,6 @@
 //! The sigma of the smoothing. OpenCV's edges with other sigmas are in `opencv.txt`.
 
+use crate::lines::random;
 use crate::{PROFILES, all_of, draw, everywhere, intermediate, photograph, picture, variants};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Profile};
 use isoline::{Context, Image};
@@ -130,11 +131,7 @@ fn words_with_the_values_of_bytes_have_their_edges() {
 
 /// Sums of twelve uniform numbers are nearly normally distributed.
 fn noise(deviation: f64, side: usize) -> Array3<f64> {
-    let mut state = 5u32;
-    let mut uniform = move || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        f64::from(state >> 8) / f64::from(1 << 24)
-    };
+    let mut uniform = random(5);
     Array3::from_shape_simple_fn((1, side, side), || {
         128.0 + deviation * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)
     })

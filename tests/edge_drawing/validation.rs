@@ -1,22 +1,14 @@
 //! Validation by the number of false alarms: the definition in plain loops, beside what the library keeps.
 
-use super::{Drawn, PROFILES, all_of, draw, everywhere, intermediate, photograph, picture};
+use super::common::cancelling_after;
+use super::{Drawn, PROFILES, all_of, draw, everywhere, intermediate, noise, photograph, picture};
 use isoline::edge_drawing::{self, Operator, Params, Point, Profile, Segments, Validation};
 use isoline::{Context, ErrorKind};
 use ndarray::{Array3, Axis, s};
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 fn validated(params: &Params) -> Params {
     Params { validation: Validation::FalseAlarms, ..params.clone() }
-}
-
-fn noise(seed: u32, height: usize, width: usize) -> Array3<u8> {
-    let mut state = seed;
-    Array3::from_shape_simple_fn((1, height, width), || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    })
 }
 
 /// The gradient that is tested: Prewitt after a Gaussian of 0.4. In the reference profile the outermost pixels have none.
@@ -276,23 +268,17 @@ fn a_cancel_leaves_everything_and_progress_is_monotonic() {
             for allowed in 0..200 {
                 let mut edges = Array3::from_elem(input.dim(), 7u8);
                 let mut segments = before.clone();
-                let (mut calls, mut last) = (0, 0.0);
-                let mut callback = |fraction: f64, stage: &str| {
-                    assert!((0.0..=1.0).contains(&fraction) && fraction >= last && !stage.is_empty(), "on {device}");
-                    last = fraction;
-                    calls += 1;
-                    if calls > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                };
+                let mut seen = Vec::new();
                 let done = edge_drawing::run(
                     context,
                     input.view().into(),
                     &params,
-                    Some(&mut callback),
+                    Some(&mut cancelling_after(allowed, &mut seen)),
                     Some(edges.view_mut().into()),
                     Some(&mut segments),
                 );
-                reached = reached.max(last);
-                most = most.max(calls);
+                reached = seen.iter().copied().fold(reached, f64::max);
+                most = most.max(seen.len());
                 let Err(error) = done else { break };
                 assert_eq!(error.kind(), ErrorKind::Cancelled, "{profile:?} on {device}");
                 assert!(edges.iter().all(|edge| *edge == 7) && segments == before, "{profile:?} on {device}");

@@ -1,11 +1,11 @@
 //! Errors: invalid calls are refused with the name of the parameter, and refused or cancelled calls leave the output
 //! untouched.
 
+use crate::common::{cancelling_after, noting};
 use crate::{drawing, everywhere, iterate, machines};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, Error, ErrorKind};
 use ndarray::{Array3, s};
-use std::ops::ControlFlow;
 
 /// Returns the error of a call with these parameters; the output must be untouched.
 fn refused(params: &Params) -> Error {
@@ -120,20 +120,13 @@ fn cancelled_call_is_an_error() {
         for (dimensions, input) in &cases {
             for allowed in [0, 3] {
                 let mut output = Array3::from_elem(input.dim(), -1.0f32);
-                let mut calls = 0;
-                let mut last = 0.0;
-                let mut callback = |fraction: f64, stage: &str| {
-                    assert!((0.0..=1.0).contains(&fraction) && fraction >= last && !stage.is_empty());
-                    last = fraction;
-                    calls += 1;
-                    if calls > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                };
+                let mut seen = Vec::new();
                 let params = Params { variant, ..iterate(*dimensions, 64.0, FOREVER) };
                 let error = edge_strength::run(
                     context,
                     input.view().into(),
                     &params,
-                    Some(&mut callback),
+                    Some(&mut cancelling_after(allowed, &mut seen)),
                     output.view_mut().into(),
                 )
                 .unwrap_err();
@@ -149,14 +142,10 @@ fn progress_is_monotonic_and_reaches_its_end() {
     let input = drawing(3, 300, 400);
     everywhere(|context, variant, name| {
         let mut fractions = vec![];
-        let mut callback = |fraction: f64, _: &str| {
-            fractions.push(fraction);
-            ControlFlow::Continue(())
-        };
         let mut output = Array3::<f32>::zeros(input.dim());
         let params = Params { variant, ..iterate(Dimensions::Slices, 64.0, 300) };
-        edge_strength::run(context, input.view().into(), &params, Some(&mut callback), output.view_mut().into())
-            .unwrap();
+        let (input, target) = (input.view().into(), output.view_mut().into());
+        edge_strength::run(context, input, &params, Some(&mut noting(&mut fractions)), target).unwrap();
         assert!(fractions.is_sorted(), "{name}: {fractions:?}");
         assert!(fractions.first().is_some_and(|first| *first < 0.5), "{name}: {fractions:?}");
         assert!(fractions.last().is_some_and(|last| *last <= 1.0), "{name}: {fractions:?}");

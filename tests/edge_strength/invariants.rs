@@ -1,6 +1,6 @@
 //! Invariants: properties of the call that must not change the result, or must change it in a known way.
 
-use crate::common::cuda_and_cpu;
+use crate::common::{Numbers, cuda_and_cpu};
 use crate::{assert_bits, assert_close, assert_same, drawing, everywhere, iterate, machines, strength};
 use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start, Variant};
 use isoline::{Context, Image, PixelType};
@@ -417,11 +417,9 @@ proptest! {
         volume in any::<bool>(),
         iterations in 0u64..80,
     ) {
-        let mut state = seed | 1;
-        let input = Array3::from_shape_simple_fn((size[2], size[1], size[0]), || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1u64 << 24) as f32
-        });
+        let mut numbers = Numbers(seed);
+        let value = || numbers.next(1 << 24) as f32 / (1u64 << 24) as f32;
+        let input = Array3::from_shape_simple_fn((size[2], size[1], size[0]), value);
         let dimensions = if volume { Dimensions::Volume } else { Dimensions::Slices };
         let limit = 1.0 / (if volume { 6.0 } else { 4.0 } + 1.0 / (rho * rho));
         let params = Params {

@@ -2,7 +2,7 @@
 //! every kernel on small volumes for NVIDIA's compute-sanitizer.
 
 use super::*;
-use crate::common::{cuda_and_cpu, few_sizes};
+use crate::common::{cancelling_after, cuda_and_cpu, few_sizes};
 use isoline::{DeviceKind, Report};
 
 /// The bytes by which buffers may exceed what was asked for: they are multiples of 64 KiB, and a call has at most 16.
@@ -29,15 +29,7 @@ fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params, what: 
 fn compare_noise(contexts: &[Context; 2], shape: (usize, usize, usize), numbers: &mut Numbers) {
     let bytes = Array3::from_shape_simple_fn(shape, || numbers.next(6) as u8);
     let wide = bytes.mapv(|value| 13000 * u16::from(value));
-    let real = Array3::from_shape_simple_fn(shape, || match numbers.next(300) {
-        0 => f32::NAN,
-        1 => f32::INFINITY,
-        2 => f32::NEG_INFINITY,
-        3 => -1e30,
-        4 => 0.0,
-        5 => -0.0,
-        _ => numbers.next(2001) as f32 / 1000.0 - 1.0,
-    });
+    let real = Array3::from_shape_simple_fn(shape, || numbers.rough(300));
     for close in [true, false] {
         for foreground in [Foreground::Above, Foreground::Below] {
             let params = |level| Params { close, foreground, spacing: [0.7, 1.0, 2.5], level };
@@ -216,13 +208,10 @@ fn calls_on_cuda_report_and_can_be_cancelled() {
     assert!(report.seconds_total >= report.seconds_compute && report.peak_device_bytes > 1 << 20, "{report:?}");
     let before = bits(&found);
     for most in 0..4 {
-        let mut calls = 0;
-        let mut cancel = |_: f64, _: &str| {
-            calls += 1;
-            if calls > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let done = isosurface::run(&cuda, volume.view().into(), &at(0.4), Some(&mut cancel), &mut found);
-        if calls > most {
+        let mut seen = Vec::new();
+        let input = volume.view().into();
+        let done = isosurface::run(&cuda, input, &at(0.4), Some(&mut cancelling_after(most, &mut seen)), &mut found);
+        if seen.len() > most {
             assert_eq!(done.unwrap_err().kind(), ErrorKind::Cancelled);
             assert!(bits(&found) == before, "untouched");
         } else {

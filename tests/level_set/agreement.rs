@@ -8,10 +8,9 @@ use isoline::level_set::TargetRange;
 
 /// Returns an image with soft blobs and noise, from 0 to 1.
 fn soft_blobs((depth, height, width): (usize, usize, usize)) -> Array3<f64> {
-    let mut seed = 1u64;
+    let mut numbers = Numbers(1);
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let noise = (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+        let noise = numbers.uniform() - 0.5;
         let wave = (x as f64 * 0.31).sin() + (y as f64 * 0.23).cos() + (z as f64 * 0.37 + 1.0).sin();
         (0.5 + 0.16 * wave + 0.08 * noise).clamp(0.0, 1.0)
     })
@@ -137,10 +136,10 @@ fn narrow_band_matches_full_grid_in_a_brain() {
 }
 
 /// Returns the Dice coefficient of two masks.
-pub(crate) fn dice(a: &Array3<u8>, b: &Array3<u8>) -> f64 {
-    let both = a.iter().zip(b).filter(|(a, b)| **a > 0 && **b > 0).count();
-    let all = a.iter().chain(b).filter(|v| **v > 0).count();
-    2.0 * both as f64 / all as f64
+pub(crate) fn dice<T: Default + PartialEq>(a: &Array3<u8>, b: &Array3<T>) -> f64 {
+    let both = a.iter().zip(b).filter(|(a, b)| **a != 0 && **b != T::default()).count();
+    let sizes = a.iter().filter(|a| **a != 0).count() + b.iter().filter(|b| **b != T::default()).count();
+    2.0 * both as f64 / sizes as f64
 }
 
 #[test]

@@ -13,10 +13,7 @@ fn curvature_only(spacing: [f64; 3]) -> Params {
 
 /// Returns a level set that starts from an exact φ.
 fn start_at(context: &Context, phi: &Array3<f32>, params: &Params) -> LevelSet {
-    let mask = phi.mapv(|phi| u8::from(phi < 0.0));
-    let mut surface = start(context, Array3::<u8>::zeros(phi.dim()).view(), &mask, params);
-    surface.write_phi(phi.view().into()).expect("a good phi");
-    surface
+    super::start_at(context, Array3::<u8>::zeros(phi.dim()).view(), phi, params)
 }
 
 /// Returns |∇φ| as it is where the curvature term is the larger one: from the squares of the differences on both sides.

@@ -1,6 +1,7 @@
 //! The edge term: edges hold the front where the image's brightness varies and no range does.
 
 use super::*;
+use agreement::dice;
 use common::{Random, cuda_and_cpu};
 use isoline::level_set::{TargetRange, run};
 use isoline::{Dimensions, ErrorKind};
@@ -27,12 +28,6 @@ fn ramp(dim: (usize, usize, usize), centre: [f64; 3], radius: f64, spacing: [f64
 /// Returns parameters with a range that holds every pixel of [`ramp`].
 fn params(edge_weight: f64) -> Params {
     Params { edge_weight, range: Some(TargetRange { target: 170.0, epsilon: 160.0 }), ..Params::default() }
-}
-
-fn dice(mask: &Array3<u8>, truth: &Array3<u8>) -> f64 {
-    let both = mask.iter().zip(truth).filter(|(a, b)| **a != 0 && **b != 0).count();
-    let sizes = mask.iter().chain(truth).filter(|voxel| **voxel != 0).count();
-    2.0 * both as f64 / sizes as f64
 }
 
 fn found(input: &Array3<f32>, start_mask: &Array3<u8>, params: &Params) -> (Array3<u8>, isoline::Report) {

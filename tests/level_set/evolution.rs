@@ -87,10 +87,9 @@ fn a_front_that_has_converged_stays() {
     everywhere(|context, name| {
         // The image is a disc with a soft rim and noise; the front starts as a small disc.
         let dim = (1, 72, 80);
-        let mut seed = 7u64;
+        let mut numbers = Numbers(7);
         let image = distance_to(dim, [40.3, 35.6, 0.0], [1.0; 3]).mapv(|d| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let noise = (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+            let noise = numbers.uniform() - 0.5;
             (100.0 + 60.0 / (1.0 + ((d - 24.0) / 1.5).exp()) + 24.0 * noise) as u8
         });
         let mask = ball(dim, [44.0, 33.0, 0.0], 6.0, [1.0; 3]);

@@ -8,20 +8,12 @@ use isoline::{Dimensions, ErrorKind, PixelType};
 
 const ORDERS: [u32; 2] = [1, 2];
 
-/// Starts a level set from a given φ.
-fn start_at(context: &Context, image: &Array3<f32>, phi: &Array3<f32>, params: &Params) -> LevelSet {
-    let mask = phi.mapv(|phi| u8::from(phi < 0.0));
-    let mut surface = start(context, image.view(), &mask, params);
-    surface.write_phi(phi.view().into()).expect("a good phi");
-    surface
-}
-
 /// Evolves for a time in steps of one length, just below the stable limit.
 fn evolve(context: &Context, image: &Array3<f32>, phi: &Array3<f32>, params: &Params, time: f64) -> Array3<f32> {
-    let automatic = start_at(context, image, phi, params).state().time_step;
+    let automatic = start_at(context, image.view(), phi, params).state().time_step;
     let steps = (time / automatic).ceil();
     let params = Params { time_step: Some(time / steps), ..params.clone() };
-    let mut surface = start_at(context, image, phi, &params);
+    let mut surface = start_at(context, image.view(), phi, &params);
     surface.step(steps as u64, None).unwrap();
     phi_of(&surface, phi.dim())
 }

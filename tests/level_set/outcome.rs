@@ -1,12 +1,12 @@
 //! Tests of the outcome of a run, and of how far it says that it is.
 
 use super::agreement::dice;
+use super::common::noting;
 use super::range::{BRIGHT, CENTRE, DARK, DIM, SPACING, noisy_ball, oval, voxels};
 use super::*;
 use isoline::Dimensions;
 use isoline::level_set::{Outcome, State, TargetRange};
 use ndarray::Axis;
-use std::ops::ControlFlow;
 
 const LIMIT: f64 = 0.1;
 
@@ -253,11 +253,7 @@ fn progress_never_falls_and_is_1_at_the_end_only() {
         for (params, iterations) in [(params.clone(), 10_000), (params.clone().without_stopping(), 60)] {
             let mut surface = start(context, image.view(), &mask, &params);
             let mut fractions = vec![];
-            let mut callback = |fraction: f64, _: &str| {
-                fractions.push(fraction);
-                ControlFlow::Continue(())
-            };
-            surface.step(iterations, Some(&mut callback)).unwrap();
+            surface.step(iterations, Some(&mut noting(&mut fractions))).unwrap();
             let what = format!("{name}: {fractions:?}");
             assert!(fractions.is_sorted(), "{what}");
             assert!(fractions[0] < 0.1 && fractions.last() == Some(&1.0), "{what}");

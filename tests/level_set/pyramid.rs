@@ -1,6 +1,7 @@
 //! Coarse to fine: the front comes to rest on reduced images first.
 
 use super::*;
+use agreement::dice;
 use common::{Random, assert_bits};
 use isoline::level_set::Outcome;
 use isoline::level_set::{Regions, TargetRange, run};
@@ -13,12 +14,6 @@ const MOST: u64 = 3000;
 
 fn levels(pyramid_levels: u32, params: &Params) -> Params {
     Params { pyramid_levels, range: RANGE, ..params.clone() }
-}
-
-fn dice(a: &Array3<u8>, b: &Array3<u8>) -> f64 {
-    let count = |mask: &Array3<u8>| mask.iter().filter(|pixel| **pixel > 0).count();
-    let both = a.iter().zip(b).filter(|(a, b)| **a > 0 && **b > 0).count();
-    2.0 * both as f64 / (count(a) + count(b)) as f64
 }
 
 /// Returns a bright ball with a blurred edge.

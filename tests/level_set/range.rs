@@ -1,6 +1,7 @@
 //! The automatic range, and ranges with one limit.
 
 use super::*;
+use common::random_words;
 use isoline::Dimensions;
 use isoline::level_set::{Side, State, TargetRange};
 use std::f64::consts::PI;
@@ -15,11 +16,8 @@ pub(super) const DARK: f64 = 200.0;
 
 /// Returns pseudo-random numbers of mean 0 and standard deviation 1, each the sum of three uniform ones.
 fn noise(dim: (usize, usize, usize)) -> Array3<f64> {
-    let mut seed = 7u32;
-    let mut uniform = || {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        f64::from(seed >> 8) / f64::from(1 << 23) - 1.0
-    };
+    let mut next = random_words(7);
+    let mut uniform = || f64::from(next() >> 8) / f64::from(1 << 23) - 1.0;
     Array3::from_shape_simple_fn(dim, || uniform() + uniform() + uniform())
 }
 

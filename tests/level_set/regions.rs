@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::range::{SPACING, voxels};
+use agreement::dice;
 use common::Random;
 use isoline::level_set::{Regions, Side, TargetRange, run};
 use isoline::{Dimensions, ErrorKind};
@@ -47,12 +48,6 @@ fn object() -> Array3<bool> {
 fn noisy(noise: Regions) -> Array3<u16> {
     let mut random = Random::new(5);
     object().mapv(|inside| pixel(&mut random, noise, inside).clamp(0.0, 65535.0).round() as u16)
-}
-
-fn dice(mask: &Array3<u8>, truth: &Array3<bool>) -> f64 {
-    let both = mask.iter().zip(truth).filter(|(mask, truth)| **mask != 0 && **truth).count();
-    let sizes = mask.iter().filter(|mask| **mask != 0).count() + truth.iter().filter(|truth| **truth).count();
-    2.0 * both as f64 / sizes as f64
 }
 
 fn params(regions: Regions) -> Params {

@@ -65,13 +65,10 @@ impl Blob {
     }
 
     /// Returns the image with the noise of a seed.
-    fn image_with(&self, mut seed: u64, distances: &Array3<f64>) -> Array3<u8> {
-        let mut uniform = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as f64 / f64::from(1u32 << 31)
-        };
+    fn image_with(&self, seed: u64, distances: &Array3<f64>) -> Array3<u8> {
+        let mut numbers = Numbers(seed);
         distances.mapv(|r| {
-            let normal = (-2.0 * (uniform() + f64::EPSILON).ln()).sqrt() * (TAU * uniform()).cos();
+            let normal = (-2.0 * (numbers.uniform() + f64::EPSILON).ln()).sqrt() * (TAU * numbers.uniform()).cos();
             (self.profile(r) + self.noise * normal).round() as u8
         })
     }

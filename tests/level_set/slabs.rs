@@ -19,10 +19,9 @@ fn parts(count: usize) -> Option<Context> {
 
 /// Returns a volume with blobs that cross slabs, a ball as the start, and parameters.
 fn blobs(dim: (usize, usize, usize), spacing: [f64; 3]) -> (Array3<u8>, Array3<u8>, Params) {
-    let mut seed = 3u64;
+    let mut numbers = Numbers(3);
     let image = Array3::from_shape_fn(dim, |(z, y, x)| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let noise = (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+        let noise = numbers.uniform() - 0.5;
         let wave = (x as f64 * 0.21).sin() + (y as f64 * 0.17).cos() + (z as f64 * 0.19).sin();
         (128.0 + 35.0 * wave + 20.0 * noise) as u8
     });
@@ -112,12 +111,8 @@ fn a_cancelled_step_keeps_whole_iterations_and_a_vanished_front_ends() {
     let (image, mask, params) = blobs(dim, [1.0; 3]);
     let params = params.without_stopping();
     let mut surface = start(&several, image.view(), &mask, &params);
-    let mut calls = 0;
-    let mut stop = |_: f64, _: &str| {
-        calls += 1;
-        if calls > 3 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
-    };
-    let error = surface.step(100_000, Some(&mut stop)).unwrap_err();
+    let mut seen = Vec::new();
+    let error = surface.step(100_000, Some(&mut common::cancelling_after(3, &mut seen))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     let done = surface.state().iterations;
     let mut expected = start(&one, image.view(), &mask, &params);

@@ -21,12 +21,11 @@ const DIM: (usize, usize, usize) = (75, 130, 163);
 
 /// Returns a volume with a bright bent tube in noise, a ball in it as the start, and parameters.
 fn tube(spacing: [f64; 3]) -> (Array3<u8>, Array3<u8>, Params) {
-    let mut seed = 7u64;
+    let mut numbers = Numbers(7);
     let image = Array3::from_shape_fn(DIM, |(z, y, x)| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let centre = [37.0 + 20.0 * (x as f64 / 25.0).sin(), 65.0 + 30.0 * (x as f64 / 40.0).cos()];
         let apart = ((z as f64 - centre[0]).powi(2) + (y as f64 - centre[1]).powi(2)).sqrt();
-        let noise = (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+        let noise = numbers.uniform() - 0.5;
         (60.0 + 120.0 / (1.0 + (apart - 14.0).exp()) + 30.0 * noise) as u8
     });
     let mask = ball(DIM, [81.0, 52.0, 35.0], 6.0 * spacing[0], spacing);

@@ -2,6 +2,7 @@
 //! kind of memory.
 
 use super::*;
+use common::random_words;
 use isoline::PixelType;
 use ndarray::s;
 
@@ -11,11 +12,8 @@ const SHAPES: [(usize, usize, usize); 7] =
 
 /// Returns numbers from 0 to 65535.
 fn noise(dim: (usize, usize, usize)) -> Array3<u16> {
-    let mut seed = 7u32;
-    Array3::from_shape_simple_fn(dim, || {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 16) as u16
-    })
+    let mut next = random_words(7);
+    Array3::from_shape_simple_fn(dim, || (next() >> 16) as u16)
 }
 
 /// Returns pixels of both signs with long fractions, among which are some that are not finite.

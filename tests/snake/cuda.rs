@@ -1,19 +1,10 @@
 //! CUDA and the CPU give the same polygons and statistics, bit for bit. Skipped, and said so, without a GPU.
 
+use super::common::cuda;
 use super::{Random, cpu, polygon};
 use isoline::snake::{self, Background, Node, Noise, Overlap, Params, Polygons, Schedule, Snake, Statistics};
 use isoline::{Context, ErrorKind, Image, PixelType};
 use ndarray::Array2;
-
-pub(crate) fn cuda() -> Option<Context> {
-    match Context::new("cuda") {
-        Ok(context) => Some(context),
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 /// Bright discs in a grid on a dark ground, in noise, and a start in each.
 fn cells(width: usize, height: usize, pitch: usize, seed: u64) -> (Array2<u16>, Polygons) {

@@ -115,7 +115,7 @@ fn every_way_to_list_a_start_gives_the_same_result() {
         &[(50, -30), (200, 40), (60, 180), (-40, 60)],
         &[(40, 20), (90, 20), (90, 150), (80, 150), (80, 130), (70, 130), (70, 160), (40, 160)],
     ];
-    for context in [Some(cpu()), super::cuda::cuda()].into_iter().flatten() {
+    for context in super::common::contexts() {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
             if schedule == Schedule::Sequential && context.device().kind != isoline::DeviceKind::Cpu {
                 continue;

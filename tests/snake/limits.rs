@@ -210,7 +210,7 @@ fn a_float_pixel_is_half_a_step_from_its_level_at_most() {
     for (x, y) in (0..height as i32).flat_map(|y| (0..width as i32).map(move |x| (x, y))) {
         pixels.push(&[Node::new(x, y), Node::new(x + 1, y), Node::new(x + 1, y + 1), Node::new(x, y + 1)]);
     }
-    for context in [Some(cpu()), super::cuda::cuda()].into_iter().flatten() {
+    for context in super::common::contexts() {
         for [low, high] in [[-3.7, 12.9], [0.0, 1.0], [1e-30, 3e-30], [1000.0, 1000.5], [-3e38, 3e38]] {
             let mut random = Random::new(21);
             let image =

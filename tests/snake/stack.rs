@@ -1,6 +1,6 @@
 //! Targets on several slices, in memory or read by functions: each slice by itself, as if it were the whole image.
 
-use super::cuda::cuda;
+use super::common::{cuda, noting};
 use super::{Random, cpu};
 use isoline::snake::{self, Background, Node, Overlap, Params, Polygons, Snake, Statistics, Status};
 use isoline::{Context, Error, ErrorKind, Input, PixelType, Sink, Source};
@@ -282,12 +282,10 @@ fn slices_that_cannot_be_had_end_the_run() {
 fn progress_never_falls_and_cancels_between_slices() {
     let (image, starts) = (stack(), starts());
     let mut fractions = Vec::new();
-    let mut seen = |fraction: f64, _: &str| {
-        fractions.push(fraction);
-        ControlFlow::Continue(())
-    };
     let expected = snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), None).unwrap();
-    let found = snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), Some(&mut seen)).unwrap();
+    let found =
+        snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), Some(&mut noting(&mut fractions)))
+            .unwrap();
     assert!(found.0 == expected.0);
     assert!(fractions.is_sorted() && fractions[0] == 0.0, "{fractions:?}");
     assert!(fractions.iter().any(|fraction| *fraction > 0.8 && *fraction <= 1.0), "{fractions:?}");

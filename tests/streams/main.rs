@@ -5,7 +5,7 @@
 mod common;
 mod volumes;
 
-use common::{Random, least_of_three};
+use common::{Random, bits, least_of_three, noting};
 use isoline::edge_drawing::{self, Maps, Profile, Segments, Validation};
 use isoline::edge_strength::{self, Mode, Start};
 use isoline::isolines::{self, Polylines};
@@ -113,10 +113,6 @@ fn compare<T: PartialEq>(what: &str, run: impl Fn(&Context, Streamed) -> T) {
             assert!(run(&context, way) == expected, "{what}: other bits on {:?}, {way:?}", context.device().id);
         }
     }
-}
-
-fn bits(values: &Array3<f32>) -> Vec<u32> {
-    values.iter().map(|value| value.to_bits()).collect()
 }
 
 /// Returns the parts of a report that do not depend on time.
@@ -477,15 +473,11 @@ fn a_cancel_ends_the_call_at_once() {
 fn progress_never_falls_and_reaches_the_end() {
     for context in contexts() {
         let mut seen = Vec::new();
-        let mut progress = |fraction: f64, _: &str| {
-            seen.push(fraction);
-            ControlFlow::Continue(())
-        };
         let pause = |_: usize, _: &[u8]| {
             std::thread::sleep(Duration::from_millis(2));
             Ok(())
         };
-        of_zeros(&context, [512, 512, 200], Some(&mut progress), |_, _| Ok(()), pause).unwrap();
+        of_zeros(&context, [512, 512, 200], Some(&mut noting(&mut seen)), |_, _| Ok(()), pause).unwrap();
         assert!(seen.is_sorted() && seen.len() > 10, "{seen:?}");
         assert!(seen[0] == 0.0 && seen[seen.len() - 1] > 0.9, "{seen:?}");
     }
