@@ -120,17 +120,16 @@ static void a_call_leaves_the_current_context_as_it_was(const char *device) {
 }
 
 typedef struct {
-    void *seen, *other;
-    int calls, changed;
+    void *other;
+    int calls, kept;
 } switching;
 
 static int make_another_context_current(void *user, double fraction, const char *stage) {
     (void)fraction;
     (void)stage;
     switching *const me = (switching *)user;
-    me->changed += me->calls > 0 && current_context() != me->seen;
-    me->seen = current_context();
     me->calls++;
+    me->kept += current_context() == me->other;
     CHECK_NUMBER(fake.set_current(me->other), 0);
     return 0;
 }
@@ -145,22 +144,18 @@ static void a_callback_may_make_another_context_current(const char *device) {
     }
     isoline_context *context = open_context("cuda:0");
     uint8_t *pixels = drawing(SIDE, SIDE, SLICES, 5);
-    float *strength = unwritten(SIDE * SIDE * SLICES);
     isoline_image input = describe(ISOLINE_U8, SIDE, SIDE, SLICES, pixels);
-    isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, SLICES, strength);
     int place;
-    switching me = {NULL, &place, 0, 0};
+    switching me = {&place, 0, 0};
     isoline_progress progress;
     GOOD(isoline_progress_init(&progress, sizeof progress));
     progress.callback = make_another_context_current;
     progress.user = &me;
-    isoline_edge_strength_params params = for_drawing(3);
-    /* Calls the callback at the beginning and at the end at least. */
-    GOOD(isoline_edge_strength(context, &input, &params, &progress, &output, NULL));
-    CHECK(me.calls > 1 && me.changed == 0 && me.seen != &place);
-    CHECK(current_context() != &place);
+    isoline_surface *surface = NULL;
+    GOOD(isoline_isosurface(context, &input, NULL, &progress, &surface, NULL));
+    CHECK(me.calls > 0 && me.kept == 0 && current_context() != &place);
+    isoline_surface_free(surface);
     isoline_context_free(context);
-    free(strength);
     free(pixels);
 }
 
@@ -439,10 +434,14 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
 }
 
-/* The grid of the fused kernel has at most 65535 blocks along y. By name the GPU says so; auto takes the CPU. */
+/* The grid of the fused kernel has at most 65535 blocks along y, each of 120 rows. By name the GPU says so; auto takes the CPU. */
 static void an_image_that_kernels_cannot_index_is_refused_or_left_to_the_cpu(const char *device) {
-    enum { HEIGHT = 7000000, INSIDE = HEIGHT / 2 };
+    enum { HEIGHT = 8000000, INSIDE = HEIGHT / 2 };
     (void)device;
+    if (slow()) {
+        skip("it takes minutes under an instrument");
+        return;
+    }
     setenv("FAKE_WORKS", "1", 1);
     if (!with_driver("whole")) {
         return;

@@ -278,12 +278,26 @@ NOTHING(cuEventQuery, (void *event))
 NOTHING(cuEventRecord, (void *event, void *stream))
 NOTHING(cuEventSynchronize, (void *event))
 NOTHING(cuFuncSetAttribute, (void *function, int attribute, int value))
-NOTHING(cuLaunchCooperativeKernel, (void))
-NOTHING(cuLaunchKernel, (void))
-NOTHING(cuLaunchKernelEx, (const void *config, void *function, void **parameters, void **extra))
 NOTHING(cuMemcpyPeerAsync, (size_t to, void *target, size_t from, void *source, size_t bytes, void *stream))
 NOTHING(cuStreamSynchronize, (void *stream))
 NOTHING(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))
+
+/* A launch, which fails where the current context is not that of a device. */
+#define LAUNCHES(name, parameters)                                                                                     \
+    int name parameters;                                                                                               \
+    int name parameters {                                                                                              \
+        enum { INVALID_CONTEXT = 201 };                                                                                \
+        WORKS_OR_FAILS();                                                                                              \
+        for (size_t device = 0; device < sizeof places_of_contexts / sizeof *places_of_contexts; device++) {           \
+            if (current_context == &places_of_contexts[device]) {                                                      \
+                return 0;                                                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        return INVALID_CONTEXT;                                                                                        \
+    }
+LAUNCHES(cuLaunchCooperativeKernel, (void))
+LAUNCHES(cuLaunchKernel, (void))
+LAUNCHES(cuLaunchKernelEx, (const void *config, void *function, void **parameters, void **extra))
 
 /* The functions that make an object, and that end it. */
 #define MAKES(name, parameters, place)                                                                                 \
