@@ -549,8 +549,8 @@ impl Splitter<'_> {
     /// Appends an axis, unless it is too short.
     fn end(&self, piece: &Piece, axes: &mut Polylines) -> Result<()> {
         let Some(turn) = piece.turn else { return Ok(()) };
-        let length = |spacing| isolines::measure(&piece.points, false, spacing)[0];
-        if length([1.0; 2]) < self.params.min_length {
+        let length = |spacing| isolines::measure(&piece.points, false, spacing, self.ticker).map(|[length, _]| length);
+        if length([1.0; 2])? < self.params.min_length {
             return Ok(());
         }
         let polyline = Polyline {
@@ -558,7 +558,7 @@ impl Splitter<'_> {
             count: piece.points.len() as u64,
             parent: -1,
             level: piece.logs[0].min(piece.logs[1]).exp(),
-            length: length(self.params.spacing),
+            length: length(self.params.spacing)?,
             area: 0.0,
             slice: 0,
             flags: if turn.is_lt() { Polylines::S_PLUS } else { Polylines::S_MINUS },

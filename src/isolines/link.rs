@@ -7,7 +7,7 @@
 
 use super::{Plan, Polyline, Polylines};
 use crate::error::{Error, Result};
-use crate::image::{collected, extend, par_collected, push, reserved, try_par_collected, zeroed};
+use crate::image::{collected, par_collected, push, reserved, try_par_collected, zeroed};
 use crate::parallel::take_first;
 use crate::progress::Ticker;
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ const BANDS_PER_THREAD: usize = 4;
 /// The points of one task that makes polylines.
 const TASK_POINTS: usize = 1 << 15;
 
-/// The crossings or pieces that are followed between two looks at the ticker.
+/// The crossings, pieces or points that are worked on between two looks at the ticker.
 const ITEMS_PER_CHECK: usize = 1 << 12;
 
 /// The rows of one task of the nesting.
@@ -61,50 +61,67 @@ struct Chain {
     closed: bool,
 }
 
-/// Follows `count` items, each of which has a next one or none, `add`s those of each chain to `list`, and returns the chains:
-/// first the open ones, in the order of their first items, then the closed ones.
-fn follow(
-    count: usize,
-    next: impl Fn(usize) -> Option<usize>,
-    list: &mut Vec<u32>,
-    add: impl Fn(&mut Vec<u32>, usize),
-    ticker: &Ticker,
-) -> Result<Vec<Chain>> {
-    let mut entered: Vec<u8> = zeroed(count)?;
-    (0..count).filter_map(&next).for_each(|place| entered[place] = 1);
+/// Looks at the ticker once for [`ITEMS_PER_CHECK`] items.
+fn check_at(item: usize, ticker: &Ticker) -> Result<()> {
+    if item.is_multiple_of(ITEMS_PER_CHECK) { ticker.check() } else { Ok(()) }
+}
+
+/// Follows items, each of which has a next one, which is none of them where its chain ends. Returns the items of all chains,
+/// and the chains: first the open ones, in the order of their first items, then the closed ones.
+fn follow(items: Range<usize>, next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
+    let (mut list, mut entered): (Vec<u32>, Vec<u8>) = (reserved(items.len())?, zeroed(items.len())?);
+    let next = |item: usize| Some(next[item] as usize).filter(|item| items.contains(item));
+    for item in items.clone() {
+        check_at(item, ticker)?;
+        if let Some(next) = next(item) {
+            entered[next - items.start] = 1;
+        }
+    }
     let mut chains = Vec::new();
     // An item that is not entered begins a chain; those that are left after these belong to closed ones.
     for closed in [false, true] {
-        for place in 0..count {
-            if place % ITEMS_PER_CHECK == 0 {
-                ticker.check()?;
-            }
-            if entered[place] != u8::from(closed) {
+        for item in items.clone() {
+            check_at(item, ticker)?;
+            if entered[item - items.start] != u8::from(closed) {
                 continue;
             }
             let start = list.len();
-            let mut at = Some(place);
-            while let Some(place) = at.filter(|place| !closed || entered[*place] == 1) {
-                entered[place] = 2;
-                add(list, place);
-                at = next(place);
+            let mut at = Some(item);
+            while let Some(item) = at.filter(|item| !closed || entered[item - items.start] == 1) {
+                check_at(list.len(), ticker)?;
+                entered[item - items.start] = 2;
+                list.push(item as u32);
+                at = next(item);
             }
             push(&mut chains, Chain { range: start..list.len(), closed })?;
         }
     }
-    Ok(chains)
+    Ok((list, chains))
 }
 
-/// Follows the curves of a band as far as they stay in it; returns their crossings and their parts.
-fn pieces(next: &[u32], band: Range<usize>, ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
-    let (first, length) = (band.start, band.len());
-    let within = |place: usize| {
-        let place = (next[first + place] as usize).wrapping_sub(first);
-        (place < length).then_some(place)
-    };
-    let mut crossings = reserved(length)?;
-    let pieces = follow(length, within, &mut crossings, |list, place| list.push((first + place) as u32), ticker)?;
-    Ok((crossings, pieces))
+/// Appends the crossings of a piece to the list, which has room for them.
+fn append(order: &mut Vec<u32>, piece: &[u32], ticker: &Ticker) -> Result<()> {
+    for part in piece.chunks(ITEMS_PER_CHECK) {
+        ticker.check()?;
+        order.extend_from_slice(part);
+    }
+    Ok(())
+}
+
+/// Returns the piece of a closed curve that has its first crossing, and the place there.
+fn first_crossing(pieces: &[&[u32]], ticker: &Ticker) -> Result<[usize; 2]> {
+    let (mut first, mut place) = (NONE, [0; 2]);
+    for (index, piece) in pieces.iter().enumerate() {
+        for (part, crossings) in piece.chunks(ITEMS_PER_CHECK).enumerate() {
+            ticker.check()?;
+            if let Some((at, &crossing)) = crossings.iter().enumerate().min_by_key(|(_, crossing)| **crossing)
+                && crossing < first
+            {
+                (first, place) = (crossing, [index, part * ITEMS_PER_CHECK + at]);
+            }
+        }
+    }
+    Ok(place)
 }
 
 /// Returns the curves, by their first crossing, and the list of their crossings.
@@ -113,7 +130,7 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     let length = next.len().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).max(LEAST_BAND);
     let followed = (0..next.len().div_ceil(length))
         .into_par_iter()
-        .map(|band| pieces(next, band * length..next.len().min((band + 1) * length), ticker));
+        .map(|band| follow(band * length..next.len().min((band + 1) * length), next, ticker));
     let bands = try_par_collected(followed)?;
     // 2. Join the pieces that leave their bands. They are in the order of their first crossings.
     let mut open: Vec<&[u32]> = Vec::new();
@@ -121,13 +138,11 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     let mut chains = Vec::new();
     for (crossings, pieces) in &bands {
         for (index, piece) in pieces.iter().enumerate() {
-            if index % ITEMS_PER_CHECK == 0 {
-                ticker.check()?;
-            }
+            check_at(index, ticker)?;
             let crossings = &crossings[piece.range.clone()];
             if piece.closed {
                 let start = order.len();
-                order.extend_from_slice(crossings);
+                append(&mut order, crossings, ticker)?;
                 push(&mut chains, Chain { range: start..order.len(), closed: true })?;
             } else {
                 push(&mut open, crossings)?;
@@ -139,14 +154,17 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
         crossing => open.partition_point(|piece| piece[0] < crossing) as u32,
     };
     let followers = par_collected(open.par_iter().map(|piece| follower(piece)))?;
-    let next = |piece: usize| Some(followers[piece]).filter(|to| *to != NONE).map(|to| to as usize);
-    let joined = follow(open.len(), next, &mut order, |order, piece| order.extend_from_slice(open[piece]), ticker)?;
-    for chain in joined.iter().filter(|chain| chain.closed) {
-        let curve = &mut order[chain.range.clone()];
-        let first = curve.iter().enumerate().min_by_key(|(_, crossing)| **crossing).map_or(0, |(place, _)| place);
-        curve.rotate_left(first);
+    let (pieces, joined) = follow(0..open.len(), &followers, ticker)?;
+    let pieces = collected(pieces.iter().map(|piece| open[*piece as usize]))?;
+    for Chain { range, closed } in joined {
+        let (pieces, start) = (&pieces[range], order.len());
+        // A closed curve begins within a piece, whose part before that ends it.
+        let [first, place] = if closed { first_crossing(pieces, ticker)? } else { [0; 2] };
+        let (head, tail) = pieces[first].split_at(place);
+        let others = pieces[first + 1..].iter().chain(&pieces[..first]).copied();
+        std::iter::once(tail).chain(others).chain([head]).try_for_each(|piece| append(&mut order, piece, ticker))?;
+        push(&mut chains, Chain { range: start..order.len(), closed })?;
     }
-    extend(&mut chains, joined)?;
     // 3. Put the curves in order.
     chains.par_sort_unstable_by_key(|chain| order[chain.range.start]);
     ticker.check()?;
@@ -156,21 +174,21 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
 /// Returns the curve that directly encloses each closed curve, or [`NONE`].
 fn parents(rows: &[u32], order: &[u32], chains: &[Chain], ticker: &Ticker) -> Result<Vec<u32>> {
     let parents = par_collected((0..chains.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
-    let owners = par_collected((0..order.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
-    chains.par_iter().enumerate().filter(|(_, chain)| chain.closed).for_each(|(curve, chain)| {
-        for crossing in &order[chain.range.clone()] {
-            owners[*crossing as usize].store(curve as u32, Ordering::Relaxed);
-        }
-    });
+    // The closed curve of each crossing, counted from 1; 0 where it is open.
+    let owners: Vec<AtomicU32> = zeroed(order.len())?;
+    chains.par_iter().enumerate().filter(|(_, chain)| chain.closed).try_for_each(|(curve, chain)| {
+        order[chain.range.clone()].par_chunks(ITEMS_PER_CHECK).try_for_each(|crossings| {
+            ticker.check()?;
+            crossings.iter().for_each(|crossing| owners[*crossing as usize].store(curve as u32 + 1, Ordering::Relaxed));
+            Ok(())
+        })
+    })?;
     rows.par_chunks(2 * TASK_ROWS).try_for_each(|rows| {
-        ticker.check()?;
         let mut entered = Vec::new();
         for row in rows.chunks_exact(2) {
+            ticker.check()?;
             for owner in &owners[row[0] as usize..row[1] as usize] {
-                let curve = owner.load(Ordering::Relaxed);
-                if curve == NONE {
-                    continue;
-                }
+                let Some(curve) = owner.load(Ordering::Relaxed).checked_sub(1) else { continue };
                 let top = entered.last().copied().unwrap_or(NONE);
                 if top == curve {
                     entered.pop();
@@ -208,7 +226,8 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
         let mut end = 0;
         for chain in &chains[curves] {
             let first = end;
-            for crossing in &order[chain.range.clone()] {
+            for (index, crossing) in order[chain.range.clone()].iter().enumerate() {
+                check_at(index, ticker)?;
                 let point = crossings.points[*crossing as usize];
                 if end == first || points[end - 1] != point {
                     points[end] = point;
@@ -222,7 +241,7 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
             if end - first == 1 {
                 end = first;
             }
-            let [length, area] = measure(&points[first..end], chain.closed, plan.spacing);
+            let [length, area] = measure(&points[first..end], chain.closed, plan.spacing, ticker)?;
             polylines.push(Polyline {
                 first: first as u64,
                 count: (end - first) as u64,
@@ -240,9 +259,11 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
     let mut polylines = reserved(chains.len())?;
     let (mut begin, mut end) = (0, 0);
     for ((own, count), room) in made.into_iter().zip(rooms) {
-        ticker.check()?;
-        if begin != end {
-            points.copy_within(begin..begin + count, end);
+        for part in (0..count).step_by(ITEMS_PER_CHECK) {
+            ticker.check()?;
+            if begin != end {
+                points.copy_within(begin + part..begin + count.min(part + ITEMS_PER_CHECK), end + part);
+            }
         }
         let moved = |polyline: Polyline| Polyline { first: polyline.first + end as u64, ..polyline };
         polylines.extend(own.into_iter().map(moved));
@@ -264,10 +285,10 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
 }
 
 /// Returns length and signed area of a curve.
-pub(crate) fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2]) -> [f64; 2] {
+pub(crate) fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2], ticker: &Ticker) -> Result<[f64; 2]> {
     let (mut length, mut twice) = (0.0, 0.0);
     // Relative to the first point, so that digits are not lost far from the origin.
-    let Some(&origin) = points.first() else { return [0.0; 2] };
+    let Some(&origin) = points.first() else { return Ok([0.0; 2]) };
     let mut add = |from: [f64; 2], to: [f64; 2]| {
         let [ax, ay] = [from[0] - origin[0], from[1] - origin[1]];
         let [bx, by] = [to[0] - origin[0], to[1] - origin[1]];
@@ -275,10 +296,13 @@ pub(crate) fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2]) -> 
         length += (dx * dx + dy * dy).sqrt();
         twice += ax * by - bx * ay;
     };
-    points.windows(2).for_each(|pair| add(pair[0], pair[1]));
+    for (index, pair) in points.windows(2).enumerate() {
+        check_at(index, ticker)?;
+        add(pair[0], pair[1]);
+    }
     if !closed {
-        return [length, 0.0];
+        return Ok([length, 0.0]);
     }
     add(points[points.len() - 1], origin);
-    [length, twice / 2.0 * hx * hy]
+    Ok([length, twice / 2.0 * hx * hy])
 }

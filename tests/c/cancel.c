@@ -99,6 +99,27 @@ static isoline_status axes(work *all) {
     return status;
 }
 
+/* The isolines of a comb: one curve, which has almost as many points as all slices have pixels. Each tooth is a column. */
+static isoline_status one_long_curve(work *all) {
+    isoline_isolines_params params;
+    isoline_polylines *found = NULL;
+    isoline_image comb = all->map;
+    uint8_t *pixels = (uint8_t *)comb.data;
+    comb.width *= 8;
+    comb.height = comb.height * comb.depth / 8;
+    comb.depth = 1;
+    for (size_t y = comb.height - 2; y > 0 && pixels[comb.width + 2] == 0; y--) {
+        for (size_t x = 2; x + 1 < comb.width; x += y == 1 ? 1 : 2) {
+            pixels[y * comb.width + x] = 255;
+        }
+    }
+    const double level = 100;
+    GOOD(isoline_isolines_params_init(&params, sizeof params));
+    const isoline_status status = isoline_isolines(all->context, &comb, &level, 1, &params, &all->progress, &found, NULL);
+    isoline_polylines_free(found);
+    return status;
+}
+
 /* The last pass. The floats stand for values of the pass before. */
 static isoline_status distance_pass(work *all) {
     return isoline_distance_pass(all->context, &all->floats, 2, NULL, &all->progress, &all->strengths, NULL);
@@ -634,6 +655,7 @@ static void edge_drawing_of_floats_is_cancelled_in_time(const char *device) { in
 static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
 static void lines_are_cancelled_in_time(const char *device) { in_time(device, lines, 64); }
 static void ellipses_are_cancelled_in_time(const char *device) { in_time(device, ellipses, 64); }
+static void the_isolines_of_a_comb_are_cancelled_in_time(const char *device) { in_time(device, one_long_curve, 64); }
 static void axes_are_cancelled_in_time(const char *device) { in_time(device, axes, 6); }
 static void a_pass_of_the_distance_is_cancelled_in_time(const char *device) { in_time(device, distance_pass, 160); }
 static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
@@ -653,6 +675,7 @@ int main(void) {
     RUN_BY_BOTH(edge_maps_are_cancelled_in_time);
     RUN_BY_BOTH(lines_are_cancelled_in_time);
     RUN_BY_BOTH(ellipses_are_cancelled_in_time);
+    RUN_BY_BOTH(the_isolines_of_a_comb_are_cancelled_in_time);
     RUN_BY_BOTH(axes_are_cancelled_in_time);
     RUN_BY_BOTH(a_pass_of_the_distance_is_cancelled_in_time);
     RUN_BY_BOTH(many_snakes_are_cancelled_in_time);
