@@ -118,20 +118,22 @@ pub enum Output<'a> {
     Sink(Sink<'a>),
 }
 
-/// Refuses slices that functions read or write in a call whose slices are not `independent`, or not all the host's.
+/// Refuses slices that functions read or write where the call needs all at a time, for which `why` has the reason and the
+/// remedy, or where not all memory is the host's.
 pub(crate) fn check_streamed<'a, 'b: 'a>(
-    independent: bool,
+    why: Option<&str>,
     input: &Input<'_>,
     outputs: impl IntoIterator<Item = &'a Output<'b>>,
 ) -> Result<()> {
-    if independent || !(input.is_streamed() || outputs.into_iter().any(Output::is_streamed)) {
-        return Ok(());
+    let (mut streamed, mut on_host) = (input.is_streamed(), input.on_host());
+    for output in outputs {
+        streamed |= output.is_streamed();
+        on_host &= output.on_host();
     }
-    Err(Error::unsupported(
-        "cannot read or write slice by slice: the call needs all slices at a time, as one volume, or has images in CUDA memory; \
-         choose 2 dimensions (or iterations of edge strength), and host memory for the other images, or give the whole image in \
-         memory",
-    ))
+    match why.or((!on_host).then_some("another image is in CUDA memory; give host memory for all images")) {
+        Some(why) if streamed => Err(Error::unsupported(format!("cannot read or write slice by slice: {why}"))),
+        _ => Ok(()),
+    }
 }
 
 macro_rules! of_views {

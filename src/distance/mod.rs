@@ -173,7 +173,9 @@ fn run_in(
     let _lock = context.lock()?;
     let (shape, independent) =
         (mask.shape(), params.dimensions == Dimensions::Slices && mask.on_host() && output.on_host());
-    check_streamed(independent, &mask, [&output])?;
+    let why = "the distance of a volume needs all slices at a time; choose 2 dimensions, or compute its passes part by part \
+               (isoline_distance_pass)";
+    check_streamed((params.dimensions == Dimensions::Volume).then_some(why), &mask, [&output])?;
     let mut report = context.by_slices(
         STAGE,
         independent.then_some(0),

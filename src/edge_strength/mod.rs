@@ -356,9 +356,10 @@ pub fn run(
     check_shapes(input.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
-    let (shape, on_host) = (input.shape(), input.on_host() && output.on_host());
-    let halo = plan.halo().filter(|_| on_host);
-    check_streamed(halo.is_some(), &input, [&output])?;
+    let (shape, on_host, halo) = (input.shape(), input.on_host() && output.on_host(), plan.halo());
+    let why = "the converged mode of a volume needs all slices at a time; choose iterations or 2 dimensions";
+    check_streamed(halo.is_none().then_some(why), &input, [&output])?;
+    let halo = halo.filter(|_| on_host);
     // The range of a stack is that of all its slices, however they are divided.
     let initial = match params.start {
         Start::Mask => InitialValues::mask(),

@@ -523,7 +523,7 @@ static void misuse_is_refused(const char *device) {
     volume.dimensions = 3;
     volume.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
     REFUSED(isoline_edge_strength(work.context, &work.input, &volume, NULL, &work.output, NULL), ISOLINE_UNSUPPORTED,
-            "choose 2 dimensions");
+            "the converged mode of a volume needs all slices at a time; choose iterations or 2 dimensions");
     isoline_level_set *surface = NULL;
     REFUSED(isoline_level_set_new(work.context, &work.input, &work.input, NULL, &surface), ISOLINE_UNSUPPORTED,
             "give its pixels in memory");

@@ -523,7 +523,7 @@ fn calls_that_need_all_slices_are_refused_before_anything_is_read() {
     let unread = || Source::new(PixelType::U8, [8, 8, 4], |_, _| -> Result<(), String> { panic!("it was read") });
     let error = distance::run(&context, unread().into(), &params, None, output.view_mut().into()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.message().contains("choose 2 dimensions"), "{error}");
+    assert!(error.message().contains("the distance of a volume needs all slices"), "{error}");
     let error = distance::run(&context, bytes.view().into(), &params, None, sink(&mut output, PixelType::F32).into());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
     let mode = Mode::Converged { tolerance: 1e-3, max_cycles: 10 };
@@ -531,6 +531,7 @@ fn calls_that_need_all_slices_are_refused_before_anything_is_read() {
     let volume = edge_strength::Params { dimensions, mode, start, ..Default::default() };
     let error = edge_strength::run(&context, unread().into(), &volume, None, output.view_mut().into()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().contains("choose iterations or 2 dimensions"), "{error}");
     // Types and sizes are checked as those of images in memory.
     let slices = distance::Params { dimensions: Dimensions::Slices, ..Default::default() };
     let wrong = Sink::new(PixelType::U8, [8, 8, 4], |_, _| Ok::<_, String>(()));
