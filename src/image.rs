@@ -268,21 +268,23 @@ pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()
 
 /// Refuses spacings along x, y and z out of a range, and those of which one is more than `most_anisotropy` times another.
 pub(crate) fn check_spacing_within([least, most]: [f64; 2], spacings: &[f64], most_anisotropy: f64) -> Result<()> {
-    for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(spacings) {
+    let named = || ["x", "y", "z"].into_iter().zip(spacings.iter().copied());
+    for (axis, spacing) in named() {
         let name = format!("spacing along {axis}");
         if !(least..=most).contains(&finite(&name, spacing)?) {
             return Err(Error::argument(format!(
-                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing}; give it in another unit"
+                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing:?}; give it in another unit"
             )));
         }
     }
-    let [least, most] = smallest_and_largest(spacings);
-    if most > most_anisotropy * least {
-        return Err(Error::argument(format!(
-            "one spacing may be at most {most_anisotropy} times another, but they are {spacings:?}"
-        )));
+    let by_size = |(_, a): &(&str, f64), (_, b): &(&str, f64)| a.total_cmp(b);
+    match (named().min_by(by_size), named().max_by(by_size)) {
+        (Some((fine, least)), Some((coarse, most))) if most > most_anisotropy * least => Err(Error::argument(format!(
+            "spacing along {coarse} may be at most {most_anisotropy} times that along {fine}, but they are {most:?} and \
+             {least:?}; give all in one unit, or resample the image"
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns the smallest and the largest of some spacings.

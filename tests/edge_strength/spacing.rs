@@ -277,9 +277,10 @@ fn spacings_and_steps_out_of_range_are_refused_by_name() {
         (spaced([1.0, 1.0, f64::NAN], 4.0, 1), "spacing along z"),
         (spaced([1.0, 1.0, f64::INFINITY], 4.0, 1), "spacing along z"),
         (spaced([1e-16, 1.0, 1.0], 4.0, 1), "give it in another unit"),
+        (spaced([1e200, 1.0, 1.0], 4.0, 1), "but it is 1e200; give it in another unit"),
         (
-            spaced([1.0, 1.0, 101.0], 4.0, 1),
-            "one spacing may be at most 100 times another, but they are [1.0, 1.0, 101.0]",
+            spaced([2.0, 1.0, 101.0], 4.0, 1),
+            "spacing along z may be at most 100 times that along y, but they are 101.0 and 1.0; give all in one unit",
         ),
         (spaced([1e15; 3], 1e-4, 1), "rho must be at least 1e-18 times the largest spacing"),
         // The limit is 1/(2 + 2 + 2/25 + 1/16).
