@@ -237,6 +237,9 @@ class Context(Owned):
             "isolines", self, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
             progress, handle, filled(report)))
 
+        if given.ndim > 1:
+            raise InvalidArgument("levels must be one number or a list of numbers (got an array of shape "
+                                  f"{given.shape}); flatten it")
     def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
                  **options) -> Polylines:
         """The Polylines of an image or stack; see isoline.isolines."""

@@ -219,6 +219,9 @@ def test_isolines():
         with pytest.raises(isoline.InvalidArgument, match=re.escape(f"levels must be numbers ({text})")):
             isoline.isolines(IMAGE, levels)
     for levels in ([], numpy.empty(0)):
+    for levels in ([[1, 2], [3, 4]], numpy.empty((0, 2)), [[100]]):
+        with pytest.raises(isoline.InvalidArgument, match="levels must be"):
+            isoline.isolines(IMAGE, levels)
         with pytest.raises(isoline.InvalidArgument, match="levels must be None for automatic ones"):
             isoline.isolines(IMAGE, levels)
     assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
