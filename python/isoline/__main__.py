@@ -22,6 +22,7 @@ import shutil
 import sys
 import tempfile
 import uuid
+import warnings
 from concurrent.futures import CancelledError
 
 import numpy
@@ -30,7 +31,7 @@ import isoline
 
 from . import _operations, _results
 from ._arrays import as_floats
-from ._native import CHOICE, FLAG, FLOAT, default_library
+from ._native import CHOICE, FLAG, FLOAT, UNCONVERGED, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance", "objects")  # results that are images
 WHOLE = ("distance", "objects")  # of these the ones that one call computes, unless an option says otherwise
@@ -323,7 +324,10 @@ def computed(name: str, image, others: dict, shown: dict):
     report = isoline.Report()
     if name == "objects" and "starts" not in others:
         shown["out"] = numpy.empty(image.shape, numpy.float32)  # uint16 has too few labels for some images.
-    found = getattr(isoline, name)(image, **others, report=report, **shown)
+    with warnings.catch_warnings():
+        # The line below says it.
+        warnings.filterwarnings("ignore", UNCONVERGED)
+        found = getattr(isoline, name)(image, **others, report=report, **shown)
     found, objects = found if name == "objects" else (found, None)
     if said := doubt(name, report, objects, shown):
         print(f"isoline: warning: {said}", file=sys.stderr)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from ctypes import byref, c_double, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
@@ -12,7 +13,7 @@ from numpy import typing as npt
 
 from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, numeric, on_device, shape_of
 from ._cancel import HERE, interruptible
-from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
+from ._native import UNCONVERGED, Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
@@ -76,13 +77,19 @@ class Context(Owned):
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
         if operation == "distance" and (1, 1, 1, *shape_of(image))[-3] == 1:
             params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
+        own = Report() if report is None else report
         kinds = numpy.uint8 if operation == "edge_drawing" else numpy.float32,
         (described, image), (output, out) = describe_both(image, out, kinds, spacing, by_slices)
         before = (self, byref(described), byref(params))
-        after = (output and byref(output), *more, filled(report))
+        after = (output and byref(output), *more, filled(own))
 
         def run(progress=None):
             self.library.call(operation, *before, progress, *after)
+            if operation == "edge_strength" and params.mode and not own.converged:
+                # The warning is to name the line that calls the function of the package.
+                warnings.warn(f"{UNCONVERGED} after {own.iterations} cycles: the estimated largest error is "
+                              f"{own.residual:.1e}, the tolerance {params.tolerance:.1e}; raise max_cycles, or "
+                              "tolerance where that was not reached", RuntimeWarning, stacklevel=4)
             return report
 
         # The images must live as long as the function.
@@ -230,6 +237,9 @@ class Context(Owned):
         given = numeric([] if levels is None else levels, "levels")
         if levels is not None and given.size == 0:
             raise InvalidArgument("levels must be None for automatic ones, or one number or several (got none); give some")
+        if given.ndim > 1:
+            raise InvalidArgument("levels must be one number or a list of numbers (got an array of shape "
+                                  f"{given.shape}); flatten it")
         # The array of a Dask worker may be unaligned.
         levels = numpy.require(given, numpy.float64, "CA").ravel()
         described, image = describe(image, spacing, by_slices=True)
@@ -237,9 +247,6 @@ class Context(Owned):
             "isolines", self, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
             progress, handle, filled(report)))
 
-        if given.ndim > 1:
-            raise InvalidArgument("levels must be one number or a list of numbers (got an array of shape "
-                                  f"{given.shape}); flatten it")
     def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
                  **options) -> Polylines:
         """The Polylines of an image or stack; see isoline.isolines."""

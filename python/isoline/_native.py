@@ -219,12 +219,15 @@ class PolygonArrays(Sized):
 # isoline_log_level as levels of Python.
 LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 LOG = logging.getLogger("isoline")
+UNCONVERGED = "edge strength has not converged"
 
 
 @CFUNCTYPE(None, c_void_p, c_uint32, c_char_p)
 def forward(_user, level, message):
-    """Passes a message of the library to Python's logging."""
-    LOG.log(LEVELS.get(level, logging.INFO), "%s", message.decode(errors="replace"))
+    """Passes a message of the library to Python's logging, but that of which `Context.caller` warns."""
+    text = message.decode(errors="replace")
+    if not text.startswith(UNCONVERGED):
+        LOG.log(LEVELS.get(level, logging.INFO), "%s", text)
 
 
 # The folders of a checkout and of an installed package in which the library may be, besides the system's own.

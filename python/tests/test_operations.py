@@ -8,6 +8,7 @@ import pydoc
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy
 import pytest
@@ -218,10 +219,10 @@ def test_isolines():
     for levels, text in (([None], "got [None]"), ("abc", "got 'abc'"), ([[1], [2, 3]], "got [[1], [2, 3]]")):
         with pytest.raises(isoline.InvalidArgument, match=re.escape(f"levels must be numbers ({text})")):
             isoline.isolines(IMAGE, levels)
-    for levels in ([], numpy.empty(0)):
     for levels in ([[1, 2], [3, 4]], numpy.empty((0, 2)), [[100]]):
         with pytest.raises(isoline.InvalidArgument, match="levels must be"):
             isoline.isolines(IMAGE, levels)
+    for levels in ([], numpy.empty(0)):
         with pytest.raises(isoline.InvalidArgument, match="levels must be None for automatic ones"):
             isoline.isolines(IMAGE, levels)
     assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
@@ -371,6 +372,20 @@ def test_messages_go_to_the_logger(caplog):
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert "DEBUG:isoline:distance" in ended.stderr
+
+
+def test_an_edge_strength_that_has_not_converged_has_a_warning(caplog):
+    options = {"threshold": 100, "mode": "converged", "rho": 500, "max_cycles": 1}
+    for call in (isoline.edge_strength, isoline.edge_strength_axes):
+        for report in (None, isoline.Report()):
+            with pytest.warns(RuntimeWarning, match="not converged after 1 cycles: .*tolerance 1.0e-05; raise max") as found:
+                call(IMAGE, report=report, **options)
+            assert [one.filename for one in found] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        isoline.edge_strength(IMAGE, **{**options, "max_cycles": 100})
+        isoline.edge_strength(IMAGE, threshold=100)
+    assert not caplog.records
 
 
 def test_the_library_is_found_from_another_folder(tmp_path):

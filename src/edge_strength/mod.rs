@@ -381,6 +381,13 @@ pub fn run(
         Report::joined,
     )?;
     report.complete(started, format_args!("edge strength of {shape:?} pixels"));
+    if let (Mode::Converged { tolerance, .. }, false) = (plan.mode, report.converged) {
+        let Report { iterations, residual, .. } = report;
+        log::warn!(
+            "edge strength has not converged after {iterations} cycles: the estimated largest error is {residual:.1e}, the \
+             tolerance {tolerance:.1e}; raise max_cycles, or tolerance where that was not reached"
+        );
+    }
     Ok(report)
 }
 

@@ -81,6 +81,25 @@ static void a_call_is_logged_at_debug(const char *device) {
     isoline_context_free(context);
 }
 
+static void a_result_that_has_not_converged_is_warned_of(const char *device) {
+    record kept = {0};
+    uint8_t pixels[30] = {255};
+    float strengths[30];
+    isoline_image input = describe(ISOLINE_U8, 30, 1, 1, pixels), output = describe(ISOLINE_F32, 30, 1, 1, strengths);
+    isoline_edge_strength_params params = for_drawing(0);
+    isoline_context *context = open_context(device);
+    params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
+    for (params.max_cycles = 1; params.max_cycles <= 100; params.max_cycles += 99) {
+        GOOD(isoline_set_logger(keep, &kept, ISOLINE_LOG_WARN));
+        GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, NULL));
+        CHECK_NUMBER(kept.calls, 1);
+    }
+    CHECK_NUMBER(kept.calls_at[ISOLINE_LOG_WARN], 1);
+    CHECK_HAS(kept.last, "not converged after 1 cycles");
+    CHECK_HAS(kept.last, "tolerance 1.0e-5; raise max_cycles");
+    isoline_context_free(context);
+}
+
 static void step_aside(void *user, uint32_t level, const char *message) {
     keep(user, level, message);
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
@@ -116,6 +135,7 @@ int main(void) {
     RUN(no_logger_means_silence);
     RUN(an_unknown_level_is_refused_and_changes_nothing);
     RUN_ON_EACH(a_call_is_logged_at_debug);
+    RUN_ON_EACH(a_result_that_has_not_converged_is_warned_of);
     RUN(a_logger_may_set_another);
     RUN(a_logger_may_call_the_library);
     return summary();
