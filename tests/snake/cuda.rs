@@ -79,7 +79,7 @@ fn cuda_and_cpu_give_the_same_polygons() {
 fn a_search_keeps_to_the_memory_limit() {
     let Some(cuda) = cuda() else { return };
     let (image, starts) = cells(403, 331, 24, 3);
-    // Where many nodes are allowed, the workspaces of all thread blocks are larger than everything else.
+    // With many nodes allowed, the workspaces of all thread blocks are larger than everything else.
     let params = Params { max_nodes: 65536, max_iterations: 20, ..Params::default() };
     let run = || snake::run(&cuda, image.view().into(), Some(&starts), &params, None);
     let (wanted, _, free) = run().unwrap();
