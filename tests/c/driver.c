@@ -134,7 +134,7 @@ static int make_another_context_current(void *user, double fraction, const char 
     return 0;
 }
 
-/* As a callback does that computes with another library. */
+/* A callback that computes with another library does so. */
 static void a_callback_may_make_another_context_current(const char *device) {
     enum { SIDE = 64, SLICES = 40 };
     (void)device;
