@@ -39,7 +39,10 @@ fn parameters_out_of_range_are_refused() {
     let range = |epsilon| Some(TargetRange { target: 1.0, epsilon });
     let all = [
         ("spacing along z", Params { spacing: [1.0, 1.0, 0.0], ..Params::default() }),
-        ("spacing along z may be at most 1000 times that along x", Params { spacing: [1.0, 1.0, 1e6], ..Params::default() }),
+        (
+            "spacing along z may be at most 1000 times that along x",
+            Params { spacing: [1.0, 1.0, 1e6], ..Params::default() },
+        ),
         ("epsilon", Params { range: range(0.0), ..Params::default() }),
         ("epsilon", Params { range: range(-1.0), ..Params::default() }),
         ("alpha", Params { alpha: Some(1.5), ..Params::default() }),
