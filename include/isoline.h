@@ -69,7 +69,7 @@
  *   such a re-entrant call returns ISOLINE_BUSY. isoline_context_device, isoline_context_set_memory_limit,
  *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the calls of other
  *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
- *   returns ISOLINE_BUSY instead. A callback may make another CUDA context current. The logger may be called on any thread that
+ *   returns ISOLINE_BUSY instead. They may make another CUDA context current. The logger may be called on any thread that
  *   is inside a call, and on threads of the library.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
@@ -247,7 +247,7 @@ ISOLINE_ENUM(isoline_log_level) {
  * Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
  * any thread that is inside a call of this library, on threads of the library, for which such a call waits or which end what
  * a cancelled call has begun, and on several at the same time. So it must not wait for the thread that made a call. It must
- * not throw or call longjmp. Of this library it may call isoline_set_logger only.
+ * not throw or call longjmp. Of this library it may call isoline_set_logger, and functions that need no context.
  */
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
 

@@ -414,7 +414,7 @@ mod tests {
             "cannot use spheres[0].centre along y: it must be a finite number (got inf)"
         );
         let message =
-            "spacing along z must be greater than 0, from 1e-15 to 1e15, but it is 0; give it in another unit";
+            "spacing along z must be greater than 0, from 1e-15 to 1e15, but it is 0.0; give it in another unit";
         assert_eq!(refused(&[good], [1.0, 1.0, 0.0]), message);
 
         let error =

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import warnings
 from collections.abc import Sequence
 from ctypes import byref, c_double, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
@@ -19,6 +20,14 @@ from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface,
 
 # The elements of what is found along segments, by its noun.
 ALONG = {"lines": LINE, "ellipses": ELLIPSE}
+
+
+def outside() -> int:
+    """The `stacklevel` of the line that calls the package, for a warning of the caller of this function."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Context(Owned):
@@ -86,10 +95,9 @@ class Context(Owned):
         def run(progress=None):
             self.library.call(operation, *before, progress, *after)
             if operation == "edge_strength" and params.mode and not own.converged:
-                # The warning is to name the line that calls the function of the package.
                 warnings.warn(f"{UNCONVERGED} after {own.iterations} cycles: the estimated largest error is "
                               f"{own.residual:.1e}, the tolerance {params.tolerance:.1e}; raise max_cycles, or "
-                              "tolerance where that was not reached", RuntimeWarning, stacklevel=4)
+                              "tolerance where that was not reached", RuntimeWarning, stacklevel=outside())
             return report
 
         # The images must live as long as the function.

@@ -381,6 +381,9 @@ def test_an_edge_strength_that_has_not_converged_has_a_warning(caplog):
             with pytest.warns(RuntimeWarning, match="not converged after 1 cycles: .*tolerance 1.0e-05; raise max") as found:
                 call(IMAGE, report=report, **options)
             assert [one.filename for one in found] == [__file__]
+    with pytest.warns(RuntimeWarning, match="not converged") as found:
+        isoline.Context("cpu").run("edge_strength", IMAGE, **options)
+    assert [one.filename for one in found] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         isoline.edge_strength(IMAGE, **{**options, "max_cycles": 100})

@@ -26,7 +26,7 @@ pub enum isoline_log_level {
 /// Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
 /// any thread that is inside a call of this library, on threads of the library, for which such a call waits or which end what
 /// a cancelled call has begun, and on several at the same time. So it must not wait for the thread that made a call. It must
-/// not throw or call longjmp. Of this library it may call isoline_set_logger only.
+/// not throw or call longjmp. Of this library it may call isoline_set_logger, and functions that need no context.
 pub type isoline_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: u32, message: *const c_char)>;
 
 #[derive(Clone, Copy)]

@@ -270,7 +270,7 @@ impl Cuda {
 
     pub(super) fn set_memory_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
-        self.memory.set_limited(bytes > 0);
+        self.memory.set_limit(bytes);
     }
 
     /// Returns how many bytes a call may take now: the limit, or 90 % of the memory that is free or pooled.

@@ -173,8 +173,8 @@ fn run_in(
     let _lock = context.lock()?;
     let (shape, independent) =
         (mask.shape(), params.dimensions == Dimensions::Slices && mask.on_host() && output.on_host());
-    let why = "the distance of a volume needs all slices at a time; choose 2 dimensions, or compute its passes part by part \
-               (isoline_distance_pass)";
+    let why = "the distance of a volume needs all slices at a time; choose 2 dimensions, or compute it pass by pass \
+               (distance_pass)";
     check_streamed((params.dimensions == Dimensions::Volume).then_some(why), &mask, [&output])?;
     let mut report = context.by_slices(
         STAGE,

@@ -119,7 +119,7 @@ impl Call<'_> {
             Profile::Paper => 1,
             Profile::Reference => 2,
         };
-        let mut segments = Vec::new();
+        let (mut segments, mut joined) = (Vec::new(), None);
         for first in (0..depth).step_by(batch_size) {
             let batch = &mut scratch[..batch_size.min(depth - first)];
             ticker.section(first / batch_size, depth.div_ceil(batch_size));
@@ -132,11 +132,15 @@ impl Call<'_> {
                 )
             })?;
             ticker.report(progress)?;
-            // 3. Collect the segments.
+            // 3. Collect the segments, and join those of all batches.
             let mut maps = reserved(drawn.len())?;
             for drawn in drawn {
                 extend(&mut segments, drawn.segments)?;
                 maps.push(drawn.map);
+            }
+            if self.want_segments && first + batch.len() == depth {
+                let all = std::mem::take(&mut segments);
+                joined = Some(run_with_progress(pool, progress, &ticker, || Segments::joined(all, &ticker))?);
             }
             // 4. Write the edge maps.
             if let Some(ImageMut::U8(edges)) = edges {
@@ -152,9 +156,7 @@ impl Call<'_> {
                 })?;
             }
         }
-        let join = || run_with_progress(pool, progress, &ticker, || Segments::joined(segments, &ticker));
-        let segments = self.want_segments.then(join).transpose()?;
-        Ok((Report::on_cpu(self.context, started, depth), segments))
+        Ok((Report::on_cpu(self.context, started, depth), joined))
     }
 
     /// Processes one slice.

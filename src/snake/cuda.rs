@@ -236,6 +236,7 @@ impl Solver {
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
         let edges = memory.device(count * capacity * size_of::<DeviceSum>())?;
+        let (entries, territories) = if compete { self.copy_territories(targets)? } else { (Vec::new(), None) };
         // Groups for which there is no memory leave their targets to the others.
         let room = self.cuda.available()? as usize / workspace_bytes;
         geometry.groups = geometry.groups.min(room).max(1);
@@ -244,7 +245,6 @@ impl Solver {
         // The rows of nodes are copied back whole, with the memory beyond a target's nodes.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         // 2. Copy the targets, and their polygons as one row each in one copy.
-        let (entries, territories) = if compete { self.copy_territories(targets)? } else { (Vec::new(), None) };
         let structs: Vec<DeviceTarget> = collected(targets.iter().enumerate().map(|(index, target)| {
             let territory = entries.get(index).copied().unwrap_or(-1);
             DeviceTarget::new(target, params.plan(&target.bounds).node_cost, territory)

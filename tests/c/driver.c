@@ -712,7 +712,7 @@ static void *open_and_close(void *unused) {
 /* The child does not have the thread that was loading the driver, and does not wait for it. */
 static void the_child_of_a_fork_does_not_wait_for_the_driver(const char *device) {
     (void)device;
-    const struct timespec tenth = {0, 100000000};
+    const struct timespec millisecond = {0, 1000000};
     if (strcmp(instrument(), "valgrind") == 0) {
         skip("valgrind takes for lost what the threads own that a child does not have");
         return;
@@ -724,7 +724,9 @@ static void the_child_of_a_fork_does_not_wait_for_the_driver(const char *device)
     pthread_t other;
     fflush(stdout);
     CHECK(pthread_create(&other, NULL, open_and_close, NULL) == 0);
-    nanosleep(&tenth, NULL);
+    while (__atomic_load_n(fake.slow, __ATOMIC_SEQ_CST) == 0) {
+        nanosleep(&millisecond, NULL);
+    }
     pid_t child = fork();
     if (child == 0) {
         alarm(60);

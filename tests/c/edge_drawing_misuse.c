@@ -481,7 +481,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
     const size_t area = (size_t)SIDE * SIDE;
     CHECK(mallopt(M_ARENA_MAX, 1) == 1);
     isoline_context *context = open_context(device);
-    uint8_t *pixels = (uint8_t *)allocate(area), *map = (uint8_t *)allocate(area);
+    uint8_t *pixels = (uint8_t *)allocate(area), *map = not_written(area);
     uint32_t seed = 9;
     for (size_t i = 0; i < area; i++) {
         pixels[i] = (uint8_t)next_random(&seed);
@@ -512,9 +512,11 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
             } else {
                 REFUSED(status, ISOLINE_OUT_OF_MEMORY, "memory");
                 CHECK(segments == untouched());
+                CHECK(is_not_written(map, area));
             }
         }
         CHECK(refused >= 1 && done);
+        memset(map, NOT_WRITTEN, area);
         GOOD(isoline_context_trim(context));
     }
     free(map);

@@ -25,8 +25,8 @@ const GRANULE: usize = 1 << 16;
 /// A pooled buffer is reused for a request of at least half its size, where the memory of a call is not limited.
 const MAX_WASTE: usize = 2;
 
-/// The most bytes by which the buffers of a slot of the pipeline exceed what was asked for.
-pub(super) const SLOT_ROUNDING: u64 = 8 * GRANULE as u64;
+/// The most bytes by which the buffers of a slot of the pipeline, at most twelve, exceed what was asked for.
+pub(super) const SLOT_ROUNDING: u64 = 12 * GRANULE as u64;
 
 /// The addresses of buffers that are not in use, by size.
 type Unused<A> = BTreeMap<usize, Vec<A>>;
@@ -43,8 +43,8 @@ struct Pool {
     peak: u64,
     /// `used` when the present call began: what solvers of earlier calls keep.
     kept: u64,
-    /// Set if the memory of a call is limited.
-    is_limited: bool,
+    /// The most device bytes of a call; 0 is no limit.
+    limit: u64,
 }
 
 /// Takes the smallest buffer that has `bytes` and at most `waste` times as many, and its size.
@@ -97,8 +97,8 @@ impl Memory {
         pool.kept = pool.used;
     }
 
-    pub(super) fn set_limited(&self, is_limited: bool) {
-        self.lock().is_limited = is_limited;
+    pub(super) fn set_limit(&self, bytes: u64) {
+        self.lock().limit = bytes;
     }
 
     /// Restarts the measurement of the peak.
@@ -135,12 +135,18 @@ impl Memory {
         let buffer = |address, bytes| Buffer { address, bytes, memory: self.clone() };
         {
             let mut pool = self.lock();
-            let waste = if pool.is_limited { 1 } else { MAX_WASTE };
+            let waste = if pool.limit > 0 { 1 } else { MAX_WASTE };
             if let Some((size, address)) = take(&mut pool.device, rounded, waste) {
                 pool.pooled -= size as u64;
                 pool.used += size as u64;
                 pool.peak = pool.peak.max(pool.used);
                 return Ok(buffer(address, size));
+            }
+            let by_call = pool.used.saturating_sub(pool.kept);
+            let is_full = pool.limit > 0 && by_call + pool.pooled + rounded as u64 > pool.limit;
+            drop(pool);
+            if is_full {
+                self.trim();
             }
         }
         self.context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))?;

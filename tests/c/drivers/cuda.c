@@ -70,7 +70,11 @@ static void wait_for(int milliseconds) {
 }
 
 int cuDriverGetVersion(int *version) {
-    wait_for(number("FAKE_LATE", 0));
+    const int milliseconds = number("FAKE_LATE", 0);
+    if (milliseconds > 0) {
+        __atomic_add_fetch(&fake_slow, 1, __ATOMIC_SEQ_CST);
+        wait_for(milliseconds);
+    }
     *version = number("FAKE_VERSION", 13000);
     return 0;
 }

@@ -149,7 +149,7 @@ abstract class StackJob<S extends Settings> {
         } catch (BadInput e) {
             unwritten = e;
         } catch (OutOfMemoryError e) {
-            unwritten = new BadInput("No file was written. %s", Host.reason(e));
+            unwritten = new BadInput("Not all files were written. %s", Host.reason(e));
         }
     }
 
@@ -405,7 +405,7 @@ abstract class StackJob<S extends Settings> {
         }
     }
 
-    /** Makes a call when other commands have made theirs; Escape ends the wait. */
+    /** Makes a call when other commands have made theirs; Escape may end the wait. */
     private Report callInTurn(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         // A run that was stopped computes nothing more.

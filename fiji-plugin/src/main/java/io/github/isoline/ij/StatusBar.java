@@ -25,6 +25,7 @@ final class StatusBar implements Progress {
     private final DeviceInfo device;
     private final String escape;
     private long last = System.nanoTime() - REPAINT_NANOS;
+    private volatile boolean isEscaped;
 
     /** @param escape a few words that say what the Escape key does */
     StatusBar(DeviceInfo device, String escape) {
@@ -53,6 +54,11 @@ final class StatusBar implements Progress {
             }
             IJ.showStatus("Isoline on " + device.id() + ": " + stage + other + " (Esc: " + escape + ")");
         }
-        return !IJ.escapePressed();
+        if (IJ.escapePressed()) {
+            // The key is this command's, and must not end one that waits for it.
+            IJ.resetEscape();
+            isEscaped = true;
+        }
+        return !isEscaped;
     }
 }

@@ -29,7 +29,7 @@ final class Turn implements AutoCloseable {
     }
 
     /**
-     * Waits until no other thread has the turn.
+     * Waits until no other thread has the turn; the event thread goes on without it.
      *
      * @param progress hears of the wait at intervals, and may end it; may be null
      * @return null if the progress has ended the wait
@@ -40,16 +40,24 @@ final class Turn implements AutoCloseable {
             // A thread that has the turn may wait for the event thread.
             return new Turn(lock.tryLock() ? lock : null);
         }
+        boolean interrupted = false;
         try {
-            while (!lock.tryLock(GLANCE_MILLIS, TimeUnit.MILLISECONDS)) {
+            while (true) {
+                try {
+                    if (lock.tryLock(GLANCE_MILLIS, TimeUnit.MILLISECONDS)) {
+                        return new Turn(lock);
+                    }
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
                 if (progress != null && !progress.step(0, WAITING)) {
                     return null;
                 }
             }
-            return new Turn(lock);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return null;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -67,7 +67,7 @@ final class GuiScenes extends GuiDriver.Scenes {
         say("current", title());
     }
 
-    /** Plays a command that waits for another one, which Escape ends. */
+    /** Plays a command that waits for another one; Escape ends the one that computes. */
     void waiting(ImagePlus image) throws Exception {
         new Robot().mouseMove(0, 0);
         ImagePlus copy = image.duplicate();
@@ -83,6 +83,7 @@ final class GuiScenes extends GuiDriver.Scenes {
         first.join();
         second.join();
         say("locked", copy.isLocked());
+        say("made", String.join(", ", WindowManager.getImageTitles()));
     }
 
     /** Starts a command on an image in a thread of its own. */

@@ -74,6 +74,7 @@ class GuiTest extends WindowTest {
                 seen.get("both"));
         assertEquals("true", seen.get("second waits"));
         assertEquals("false", seen.get("locked"));
+        assertEquals(2, seen.get("made").split("ESF of ", -1).length, seen.get("made"));
         assertAnswered(seen);
     }
 

@@ -174,6 +174,6 @@ class OutputFileTest extends HeadlessTest {
         job.deliver();
         assertEquals(1, job.image.getOverlay().size());
         BadInput e = assertThrows(BadInput.class, job::checkFiles);
-        assertTrue(e.getMessage().startsWith("No file was written. Not enough memory in Java"), e.getMessage());
+        assertTrue(e.getMessage().startsWith("Not all files were written. Not enough memory in Java"), e.getMessage());
     }
 }

@@ -159,7 +159,7 @@ class TurnTest extends HeadlessTest {
                     throw new AssertionError(e);
                 }
                 // It takes its turn when this call has ended.
-                Other.await(other.get().waits);
+                assertTrue(Other.await(other.get().waits));
             }
             return true;
         });
@@ -178,6 +178,10 @@ class TurnTest extends HeadlessTest {
         IJ.setKeyDown(KeyEvent.VK_ESCAPE);
         assertFalse(computing.step(0.5, "smoothing"));
         assertTrue(waiting.step(0, Turn.WAITING));
+        // The command that was cancelled ends, and the other one computes.
+        assertFalse(computing.step(0.5, "smoothing"));
+        assertTrue(waiting.step(0.5, "smoothing"));
+        IJ.setKeyDown(KeyEvent.VK_ESCAPE);
         // A preview has no status bar: after a while without another command the key is that of the one that waits.
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
         while (waiting.step(0, Turn.WAITING)) {
