@@ -18,6 +18,7 @@
  *
  * With -DLACKING it has nothing but its version; with -DcuSomething=other it lacks cuSomething.
  */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,18 @@ enum {
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 static int places_of_contexts[8], place_of_an_object;
-static _Thread_local void *current_context;
+/* Each thread has its own. LeakSanitizer cannot read thread-local variables of libraries that a program loads. */
+static pthread_key_t current_key;
+static pthread_once_t key_is_made = PTHREAD_ONCE_INIT;
+
+static void make_key(void) {
+    pthread_key_create(&current_key, NULL);
+}
+
+static void *current_context(void) {
+    pthread_once(&key_is_made, make_key);
+    return pthread_getspecific(current_key);
+}
 
 /* Counts a call, and returns what it has to fail with, or 0. */
 static int fault(const char *function) {
@@ -186,20 +198,21 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 
 int cuCtxSetCurrent(void *context) {
     MAY_FAIL();
-    current_context = context;
+    pthread_once(&key_is_made, make_key);
+    pthread_setspecific(current_key, context);
     return 0;
 }
 
 int cuCtxGetCurrent(void **context) {
     MAY_FAIL();
-    *context = current_context;
+    *context = current_context();
     return 0;
 }
 
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
     MAY_FAIL();
     int busy = number("FAKE_BUSY", -1);
-    int halves = busy >= 0 && current_context == &places_of_contexts[busy] ? 1 : 2;
+    int halves = busy >= 0 && current_context() == &places_of_contexts[busy] ? 1 : 2;
     *free_bytes = ((size_t)number("FAKE_FREE", 5 << 20) << 10) / 2 * halves;
     *total_bytes = (size_t)7 << 30;
     return 0;
@@ -293,7 +306,7 @@ NOTHING(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))
         enum { INVALID_CONTEXT = 201 };                                                                                \
         WORKS_OR_FAILS();                                                                                              \
         for (size_t device = 0; device < sizeof places_of_contexts / sizeof *places_of_contexts; device++) {           \
-            if (current_context == &places_of_contexts[device]) {                                                      \
+            if (current_context() == &places_of_contexts[device]) {                                                      \
                 return 0;                                                                                              \
             }                                                                                                          \
         }                                                                                                              \
