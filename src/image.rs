@@ -1,8 +1,9 @@
 //! Images as views of the caller's memory: x is fastest, then y, then z; row 0 is at the top.
 
-use crate::error::{Error, ErrorKind, Result, finite};
+use crate::error::{Error, ErrorKind, Result};
 use crate::huge_pages;
 use crate::progress::Ticker;
+pub(crate) use crate::spacing::{MOST_ANISOTROPY, check_spacing, check_spacing_within, smallest_and_largest};
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis};
 use rayon::prelude::*;
 use std::marker::PhantomData;
@@ -255,41 +256,6 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
         )));
     }
     check_size("output", output, "the input", input)
-}
-
-/// The largest ratio of two spacings with which squares of lengths, in units of the smallest one, are finite floats.
-pub(crate) const MOST_ANISOTROPY: f64 = 1e9;
-
-/// Refuses spacings along x, y and z with which squares of lengths, in units of the smallest one, or lengths themselves might
-/// not be finite floats, whatever the image's size, and those of which one is more than `most_anisotropy` times another.
-pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()> {
-    check_spacing_within([1e-15, 1e15], spacings, most_anisotropy)
-}
-
-/// Refuses spacings along x, y and z out of a range, and those of which one is more than `most_anisotropy` times another.
-pub(crate) fn check_spacing_within([least, most]: [f64; 2], spacings: &[f64], most_anisotropy: f64) -> Result<()> {
-    let named = || ["x", "y", "z"].into_iter().zip(spacings.iter().copied());
-    for (axis, spacing) in named() {
-        let name = format!("spacing along {axis}");
-        if !(least..=most).contains(&finite(&name, spacing)?) {
-            return Err(Error::argument(format!(
-                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing:?}; give it in another unit"
-            )));
-        }
-    }
-    let by_size = |(_, a): &(&str, f64), (_, b): &(&str, f64)| a.total_cmp(b);
-    match (named().min_by(by_size), named().max_by(by_size)) {
-        (Some((fine, least)), Some((coarse, most))) if most > most_anisotropy * least => Err(Error::argument(format!(
-            "spacing along {coarse} may be at most {most_anisotropy} times that along {fine}, but they are {most:?} and \
-             {least:?}; give all in one unit, or resample the image"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Returns the smallest and the largest of some spacings.
-pub(crate) fn smallest_and_largest(spacings: &[f64]) -> [f64; 2] {
-    [f64::min, f64::max].map(|best| spacings.iter().copied().reduce(best).unwrap_or(1.0))
 }
 
 /// Refuses an image of another size than that of `whose`.

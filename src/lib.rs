@@ -42,6 +42,7 @@ mod pyramid;
 mod report;
 mod slice_io;
 pub mod snake;
+mod spacing;
 mod threshold;
 mod vector;
 

@@ -89,7 +89,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Makes room for so many more points and segments.
+    /// Reserves memory for `points` more points and `segments` more segments.
     fn reserve(&mut self, points: usize, segments: usize) -> Result<()> {
         let first = usize::from(self.offsets.is_empty());
         reserve(&mut self.points, points)?;

@@ -62,7 +62,7 @@ pub fn noting(seen: &mut Vec<f64>) -> impl FnMut(f64, &str) -> ControlFlow<()> {
     cancelling_after(usize::MAX, seen)
 }
 
-/// Returns a progress callback that does the same, and cancels after so many calls.
+/// Returns a progress callback that notes the fractions as [`noting`] does, and cancels the call after `calls` calls.
 pub fn cancelling_after(calls: usize, seen: &mut Vec<f64>) -> impl FnMut(f64, &str) -> ControlFlow<()> {
     move |fraction, stage| {
         let last = seen.last().copied().unwrap_or(0.0);
@@ -162,7 +162,7 @@ impl Numbers {
         self.next(1 << 31) as f64 / f64::from(1u32 << 31)
     }
 
-    /// Returns a number from -1 to 1 or, in six of so many cases, one that is not finite, an immense one or a zero.
+    /// Returns a number from -1 to 1 or, in 6 of `cases` cases, NaN, an infinity, an immense number or a zero.
     pub fn rough(&mut self, cases: u64) -> f32 {
         match self.next(cases) {
             0 => f32::NAN,

@@ -87,8 +87,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private List<Integer> seen;
     private long scrolled = System.nanoTime() - STEP_NANOS;
 
-    // Only the worker uses these fields: the request that is computed, and whether its wait was told of; memory by what
-    // it is for, and the size and type that it fits.
+    // Only the worker uses these fields: the request that is computed, and whether the dialog says that it waits; the
+    // buffers by their use, and the size and pixel type of the image that they are for.
     private PreviewRequest<S> current;
     private boolean told;
     private final Map<String, PixelBuffer> buffers = new HashMap<>();

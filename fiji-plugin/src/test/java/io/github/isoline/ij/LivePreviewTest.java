@@ -14,28 +14,15 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Tests the thread of a preview without a window. */
 @Timeout(60)
-class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
-    private final BlockingQueue<String> said = new LinkedBlockingQueue<>();
-
-    @Override
-    public void status(String text) {
-        said.add(text);
-    }
-
-    @Override
-    public void refused(String why) {
-        said.add("refused: " + why);
-    }
-
-    @Override
-    public void imageClosed() {}
+class LivePreviewTest extends HeadlessTest {
+    private final PreviewMessages messages = new PreviewMessages();
+    private final BlockingQueue<String> said = messages.said;
 
     private static Void distance(ImagePlus image, Progress progress) throws IsolineException {
         return Contexts.use("cpu", context -> {
@@ -71,7 +58,7 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
         holding.await();
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch ended = new CountDownLatch(1);
-        LivePreview<String> preview = new LivePreview<String>(image, this) {
+        LivePreview<String> preview = new LivePreview<String>(image, messages) {
             @Override
             String compute(String settings, boolean draw) throws IsolineException {
                 begun.countDown();
@@ -99,7 +86,7 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
     /** Shows the number of slices and their largest value, for which each slice is read once. */
     private final class Largest extends LivePreview<String> {
         Largest(ImagePlus image) {
-            super(image, LivePreviewTest.this);
+            super(image, messages);
         }
 
         @Override
@@ -117,10 +104,10 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
         ImagePlus image = NewImage.createByteImage("changing", 8, 8, 3, NewImage.FILL_BLACK);
         Largest preview = new Largest(image);
         preview.request("", true);
-        assertEquals("3 0", said.poll(30, TimeUnit.SECONDS));
+        assertEquals("3 0", messages.next());
         image.getStack().getProcessor(2).set(4, 4, 90);
         preview.imageUpdated(image);
-        assertEquals("3 90", said.poll(30, TimeUnit.SECONDS), "another slice than the one shown has changed");
+        assertEquals("3 90", messages.next(), "another slice than the one shown has changed");
         ImageStack longer = image.getStack().duplicate();
         longer.addSlice(new ByteProcessor(8, 8));
         longer.getProcessor(4).set(1, 1, 99);
@@ -139,7 +126,7 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
 
     /** Returns what was said last: ImageJ may tell of a change more than once. */
     private String last() throws InterruptedException {
-        String last = said.poll(30, TimeUnit.SECONDS);
+        String last = messages.next();
         for (String more = last; more != null; more = said.poll(300, TimeUnit.MILLISECONDS)) {
             last = more;
         }

@@ -13,10 +13,8 @@ import io.github.isoline.IsolineException;
 import java.awt.event.KeyEvent;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -98,33 +96,11 @@ class TurnTest extends HeadlessTest {
         other.end();
     }
 
-    /** Takes what a preview says. */
-    private static final class Said implements LivePreview.Listener {
-        final BlockingQueue<String> said = new LinkedBlockingQueue<>();
-
-        @Override
-        public void status(String text) {
-            said.add(text);
-        }
-
-        @Override
-        public void refused(String why) {
-            said.add("refused: " + why);
-        }
-
-        @Override
-        public void imageClosed() {}
-
-        String next() throws InterruptedException {
-            return said.poll(30, TimeUnit.SECONDS);
-        }
-    }
-
     @Test
     void previewThatWaitsSaysSoAndEndsForANewerRequest() throws Exception {
         Other other = new Other();
         assertTrue(Other.await(other.computes));
-        Said listener = new Said();
+        PreviewMessages listener = new PreviewMessages();
         LivePreview<String> preview = new LivePreview<String>(open("horse.png"), listener) {
             @Override
             String compute(String settings, boolean draw) throws IsolineException {
