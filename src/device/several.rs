@@ -289,7 +289,7 @@ mod tests {
             });
             let error = done.unwrap_err();
             assert_eq!(error.message(), format!("device {failing} is out of memory"));
-            assert!(started.elapsed() < Duration::from_secs(5));
+            assert!(started.elapsed() < Duration::from_secs(20));
         }
     }
 

@@ -276,10 +276,15 @@ mod tests {
             if turned {
                 nodes.iter_mut().for_each(|node| *node = Node::new(node.y, node.x));
             }
-            let started = std::time::Instant::now();
-            assert_eq!(crossing(&nodes).unwrap(), None);
-            // It takes some 20 ms; the test of every pair takes seconds.
-            assert!(started.elapsed().as_secs_f64() < 1.0, "{:?}", started.elapsed());
+            let once = || {
+                let started = std::time::Instant::now();
+                assert_eq!(crossing(&nodes).unwrap(), None);
+                started.elapsed()
+            };
+            // It takes some 20 ms; the test of every pair takes seconds. Other processes may delay it, but hardly
+            // every time.
+            let took = std::iter::repeat_with(once).take(5).min().unwrap();
+            assert!(took.as_secs_f64() < 1.0, "{took:?}");
         }
     }
 }

@@ -145,7 +145,7 @@ static void counting_and_refusing_open_no_device(const char *device) {
     }
     /* The rounds take a few milliseconds. Loading the driver in each would take a second, opening a GPU minutes. */
     double seconds = seconds_now() - started;
-    check_that(slow() || seconds < 0.5, __FILE__, __LINE__, "1000 rounds took %.3f s, not less than 0.5 s", seconds);
+    check_that(slow() || seconds < 10, __FILE__, __LINE__, "1000 rounds took %.3f s, not less than 10 s", seconds);
 }
 
 int main(void) {
