@@ -37,9 +37,9 @@
  *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
  * - Automatic ranges of pixels are from the smallest to the largest finite pixel, of all slices, but without single hot or dead
- *   ones. Those are farther from the range of neighbours than its own extent: from the smallest value that two pixels side by
- *   side along x or y are both at or below to the largest that two are both at or above. Where that is empty, as in a chessboard,
- *   all finite pixels count.
+ *   ones. With H the largest value that two adjacent pixels (along x or y) both reach, and L the smallest that two both do not
+ *   exceed, pixels above H + (H - L) or below L - (H - L) are such ones. Where H < L, as in a chessboard, all finite pixels
+ *   count.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
  * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,
@@ -75,14 +75,15 @@
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
  *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for those of
  *   other threads on its context or solver, the flag alone ends it. The flag ends calls without a callback, too, so that
- *   each of them may return that status. Where
- *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
- *   what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
- *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
+ *   each of them may return that status. The
+ *   driver cannot be interrupted while it opens a device or page-locks a buffer: the call returns, and a thread of the library
+ *   waits for the driver and gives back what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
+ *   the driver's own compiler, which the first call of an operation runs on cards for which the library has no machine code
+ *   (compute capability 10.x, and later than 12.x).
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several and the
  *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its
  *   data do not fit into the free memory of that device, or have more pixels along an axis than its kernels can index. So does a call that is expected to finish there first, if the CPU
- *   gives the same bits: distance, isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the
+ *   gives the same bits: distance, isosurface, edge drawing with the default sigma, and up to 1024 iterations of the edge strength. For that the
  *   first call of each kind on a machine measures both devices, in less than a second, and keeps the times in the user's
  *   cache folder, as isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give
  *   the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. In the
@@ -1120,7 +1121,8 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
  *   _UNSUPPORTED for a variant that the device does not have, CUDA pixels with a CPU context, or slices in the converged mode
- *   of a volume; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY.
+ *   of a volume; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
+ *   one context run one after the other.
  */
 isoline_status isoline_edge_strength(isoline_context *context,
                                      const isoline_image *input,
@@ -1590,7 +1592,7 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
  *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
  *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs"
- *   above says.
+ *   above says. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_edge_drawing(isoline_context *context,
                                     const isoline_image *input,
@@ -1616,6 +1618,7 @@ isoline_status isoline_edge_drawing(isoline_context *context,
  *   vertical one.
  * @param anchors ISOLINE_U8; 255 on anchors, 0 elsewhere.
  * @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs are as "Outputs" above says.
+ *   May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_edge_drawing_maps(isoline_context *context,
                                          const isoline_image *input,
@@ -1774,7 +1777,8 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
  *   Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, or slices (ISOLINE_SLICES) with 3 dimensions; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED;
  *   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
@@ -2406,7 +2410,8 @@ typedef struct {
      * g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
      * down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
      * active contour (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image
-     * term. The largest stable time step is smaller then: β (1 - α) S/4 is added to both denominators. The image must be in
+     * term. The largest stable time step is smaller then: β (1 - α) S/4 (1.5 times that with
+     * upwind_order 2) is added to both denominators. The image must be in
      * host memory (ISOLINE_UNSUPPORTED), where the CPU measures its edges for both devices.
      */
     double edge_weight;

@@ -57,9 +57,8 @@ class Context(Owned):
 
     def set_memory_limit(self, limit: int) -> None:
         """Sets the bytes of device memory that calls may use; 0 (the default) for 90 % of what is free.
-        The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts; of the band
-        of a level set phi is stored near the front only; other calls
-        are out of memory, or run on the CPU (`auto`)."""
+        The distance, the edge strength and the isosurface of a volume that need more are computed in parts; of the
+        band of a level set phi is stored near the front only; other calls are out of memory, or run on the CPU (`auto`)."""
         self.library.call("context_set_memory_limit", self, c_uint64(whole(limit, "limit")))
 
     def trim(self) -> None:

@@ -89,7 +89,8 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 ///   Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
-///   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+///   _UNSUPPORTED for CUDA pixels with a CPU context, or slices (ISOLINE_SLICES) with 3 dimensions; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED;
 ///   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance(

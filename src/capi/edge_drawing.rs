@@ -236,7 +236,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
 ///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
 ///   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs"
-///   above says.
+///   above says. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing(
     context: *mut isoline_context,
@@ -286,6 +286,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
 ///   vertical one.
 /// @param anchors ISOLINE_U8; 255 on anchors, 0 elsewhere.
 /// @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs are as "Outputs" above says.
+///   May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_maps(
     context: *mut isoline_context,

@@ -171,7 +171,8 @@ pub struct isoline_level_set_params {
     /// g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
     /// down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
     /// active contour (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image
-    /// term. The largest stable time step is smaller then: β (1 - α) S/4 is added to both denominators. The image must be in
+    /// term. The largest stable time step is smaller then: β (1 - α) S/4 (1.5 times that with
+    /// upwind_order 2) is added to both denominators. The image must be in
     /// host memory (ISOLINE_UNSUPPORTED), where the CPU measures its edges for both devices.
     pub edge_weight: f64,
     /// σ, the standard deviation of the Gaussian that smooths the image before its gradient is taken, in the unit of the

@@ -142,9 +142,9 @@ pub struct Params {
     /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
     pub follow_turns: bool,
     /// f32 images only: the pixel values that become 0 and 65535; pixels beyond count as those. `None` (default): the smallest
-    /// and the largest finite pixel, but without single hot or dead ones. Those are farther from the range of neighbours than
-    /// its own extent: from the smallest value that two pixels side by side along x or y are both at or below to the largest
-    /// that two are both at or above. Where that is empty, as in a chessboard, all finite pixels count.
+    /// and the largest finite pixel, but without single hot or dead ones. With H the largest value that two
+    /// adjacent pixels (along x or y) both reach, and L the smallest that two both do not exceed, pixels above H + (H − L) or
+    /// below L − (H − L) are such ones. Where H < L, as in a chessboard, all finite pixels count.
     pub range: Option<[f64; 2]>,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
