@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
         }
         switch (option) {
         case 'd': device = argv[++at]; break;
-        case 's': good = sscanf(argv[++at], "%lf,%lf,%lf", &in.spacing[0], &in.spacing[1], &in.spacing[2]) == 3; break;
+        case 's': good &= sscanf(argv[++at], "%lf,%lf,%lf", &in.spacing[0], &in.spacing[1], &in.spacing[2]) == 3; break;
         case 't': params.target = atof(argv[++at]); break;
         case 'e': params.epsilon = atof(argv[++at]); break;
         case 'a': params.alpha = atof(argv[++at]); break;

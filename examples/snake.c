@@ -152,6 +152,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "snake: %s %s\n", argv[at + 1], wrong);
         code = EXIT_USAGE;
     }
+    if (code == EXIT_DONE && (fflush(stdout) != 0 || ferror(stdout))) {
+        fputs("snake: the outlines could not be written to the standard output\n", stderr);
+        code = EXIT_USAGE;
+    }
     free((void *)rectangles.nodes);
     free((void *)rectangles.offsets);
     free(in.data);

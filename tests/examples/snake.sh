@@ -15,3 +15,5 @@ check "snake: no such model" 2 outline -m laplace "$data/coins.pgm" "$work/mask.
 check "snake: a rectangle without height" 2 outline "$data/coins.pgm" "$work/mask.pgm" 35,20,80,20
 cp "$work/err" "$work/said"
 check "snake: says why" 0 grep -q "snake: ISOLINE_INVALID_ARGUMENT: polygon 0" "$work/said"
+# shellcheck disable=SC2016 # the inner shell expands it
+check "snake: outlines that cannot be written" 1 sh -c '"$0" -d cpu "$@" > /dev/full' "$work/snake" "$data/nuclei.pgm" "$work/mask.pgm"
