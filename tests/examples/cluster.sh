@@ -9,9 +9,9 @@ mkdir "$work/cluster/other"
 cp "$work/cluster/pattern.tif" "$work/cluster/other/horse.tif"
 printf '%s\n' "$work/cluster/"{pattern,horse,other/horse}.tif > "$work/cluster/images.txt"
 
-task() { # task NUMBER: what sbatch runs for it
+task() { # task NUMBER [LINES-TO-LEAVE-OUT]: what sbatch runs for it
     env "PATH=$PWD/.tools/venv/bin:$PATH" PYTHONPATH=python ISOLINE_LIBRARY="$native" SLURM_ARRAY_TASK_ID="$1" \
-        examples/cluster/slurm-array.sh "$work/cluster/images.txt" "$work/cluster/esf"
+        examples/cluster/slurm-array.sh "$work/cluster/images.txt" "$work/cluster/esf" "${@:2}"
 }
 check "a task of a job array" 0 task 2
 check "its result" 0 test -s "$work/cluster/esf/2-horse.tif"
@@ -21,3 +21,12 @@ check "has a result of its own" 1 cmp -s "$work/cluster/esf/2-horse.tif" "$work/
 check "and nothing else is there" 0 test "$(ls -A "$work/cluster/esf")" = "2-horse.tif
 3-horse.tif"
 check "a task that the list does not have" 1 task 4
+mv "$work/cluster/esf/2-horse.tif" "$work/cluster/horse-esf.tif"
+: > "$work/cluster/esf/3-horse.tif"
+check "a task whose result is missing" 0 task 2
+check "computes it again" 0 cmp -s "$work/cluster/esf/2-horse.tif" "$work/cluster/horse-esf.tif"
+check "a task whose result is there" 0 task 3
+check "leaves it" 1 test -s "$work/cluster/esf/3-horse.tif"
+printf '%s\r\n' one two "$work/cluster/pattern.tif" > "$work/cluster/images.txt"
+check "a list of Windows, after two lines" 0 task 1 2
+check "has the number of its line" 0 test -s "$work/cluster/esf/3-pattern.tif"

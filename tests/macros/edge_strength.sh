@@ -12,8 +12,13 @@ mv "$work/drawings/pattern.png" "$work/drawings/pattern.PNG"
 for how in headless window; do
     run "$how" examples/batch.ijm "$work/drawings"
     test -s "$work/drawings/esf/horse.png.tif" && test -s "$work/drawings/esf/pattern.PNG.tif"
+    test "$(ls -A "$work/drawings/esf" | wc -l)" = 2
     mv "$work/drawings/esf" "$work/$how"
 done
+if scripts/imagej.sh headless examples/batch.ijm "$work/none" > "$work/log" 2>&1 || ! grep -q "There is no folder" "$work/log"; then
+    echo "macros: a folder that is not there is no error" >&2
+    exit 1
+fi
 
 # The headers may differ (ImageJ writes window positions), the pixels may not: they are the last bytes of the file.
 for name in horse.png:$((400 * 328 * 4)) pattern.PNG:$((512 * 512 * 4)); do
