@@ -19,6 +19,7 @@ import logging
 import math
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import uuid
@@ -198,6 +199,8 @@ def complete(path: str):
     target = pathlib.Path(path).resolve()  # A link stays one.
     # Another process may be writing the same output.
     part = target.with_name(f".isoline-{uuid.uuid4().hex}.part{target.suffix}")
+    # Clusters end a job by this signal when its time is over.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with open(part, "x+b") as file:
             yield file
@@ -208,6 +211,7 @@ def complete(path: str):
         raise OSError(f"cannot write {path}: {error.strerror or error}; make room, or name a file on another disk") from None
     finally:
         part.unlink(missing_ok=True)
+        signal.signal(signal.SIGTERM, before)
 
 
 def write(path: str, array, source, run: dict, levels: int, overwrite: bool) -> None:

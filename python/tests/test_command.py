@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -326,6 +327,15 @@ def test_two_processes_may_write_the_same_output(folder, fails):
     assert pathlib.Path("a.npy").read_bytes() == b"one: whole"
     assert pathlib.Path("a.npy").stat().st_mode == pathlib.Path("usual.npy").stat().st_mode
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy", "usual.npy"]
+
+
+def test_the_end_of_a_cluster_job_leaves_no_part_of_a_file(folder):
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, complete("a.npy") as file:
+        file.write(b"a part")
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 143 and signal.getsignal(signal.SIGTERM) == before
+    assert [path.name for path in folder.iterdir()] == ["image.npy"]
 
 
 @pytest.mark.parametrize("arguments, text", [
