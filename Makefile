@@ -14,6 +14,9 @@ SHELL := /bin/bash
 CUDA ?= 1
 DEVICE ?= auto
 SECONDS ?= 60
+ifneq ($(words $(CURDIR) $(or $(CARGO_TARGET_DIR),target)),2)
+$(error cannot build: make takes a space in a path for the end of a name (got $(CURDIR), $(or $(CARGO_TARGET_DIR),target)); use folders without spaces)
+endif
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 SITE ?= $(TARGET)/update-site
 RELEASE := $(TARGET)/release
@@ -35,7 +38,7 @@ help: ## list the targets
 	@sed -nE '2,7s/^# ?//p' $(MAKEFILE_LIST)
 
 setup-build:
-	@scripts/setup-system.sh build
+	@CUDA=$(CUDA) scripts/setup-system.sh build
 ifneq ($(CUDA),0)
 	@if [ -z "$${CUDA_PATH:-}" ]; then scripts/setup-cuda.sh; fi
 endif
@@ -64,6 +67,7 @@ reference: ## the HTML reference of the C API and the C++ interface: target/refe
 	scripts/reference.sh $(TARGET)/reference
 
 plugin: build ## the Fiji plugin jar, with the native library inside
+	@scripts/setup-system.sh plugin
 	scripts/plugin.sh $(RELEASE)
 
 wheel: ## after build: the Python package with the library inside: target/wheel/isoline-VERSION-py3-none-PLATFORM.whl
@@ -136,7 +140,7 @@ reproducible: setup-build ## build the library in two folders and compare the by
 oldest-rust: setup-build ## build and test with the oldest Rust of Cargo.toml (not part of test)
 	scripts/oldest-rust.sh $(TARGET)
 
-bench: setup-build ## speed tables: variants, sizes, ratios (not part of test)
+bench: plugin ## speed tables: variants, sizes, ratios (not part of test)
 	@scripts/setup-python.sh test
 	scripts/bench.sh $(DEVICE)
 

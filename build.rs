@@ -25,6 +25,7 @@ fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=kernels");
+    println!("cargo:rerun-if-changed=scripts/compile_kernels.py");
     for variable in ["CUDA_PATH", "ISOLINE_CUDA_ARCHS", "ISOLINE_KERNELS"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }

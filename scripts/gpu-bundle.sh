@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 target=$1
 release=$target/release
-bundle=target/gpu-bundle
+bundle=$target/gpu-bundle
 limit_mb=60
 rm -rf "$bundle"
 mkdir -p "$bundle"

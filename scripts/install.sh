@@ -12,6 +12,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# All users may read the installed files, whatever the umask of the caller is.
+umask 022
 libraries=$(realpath "${1:?usage: install.sh FOLDER-OF-LIBISOLINE [PLATFORM]}")
 platform=${2:-linux}
 prefix=${PREFIX:-/usr/local}

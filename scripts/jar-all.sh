@@ -95,6 +95,7 @@ for platform in "${all[@]}"; do
 done
 "$venv/python" scripts/check_platforms.py "$out"
 
+rm -f "$out"/Isoline_-*.jar
 scripts/plugin.sh "$out/linux-$(uname -m | tr _ -)" > /dev/null
 jar=$out/$(basename fiji-plugin/target/Isoline_-*[0-9].jar)
 cp fiji-plugin/target/"$(basename "$jar")" "$jar"

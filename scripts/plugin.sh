@@ -8,5 +8,7 @@ cd "$(dirname "$0")/.."
 native=$PWD/fiji-plugin/target/native
 mkdir -p "$native"
 objcopy --strip-debug "$1/libisoline.so" "$native/libisoline.so"
+# Jars of other versions would be taken for this one.
+rm -f fiji-plugin/target/Isoline_-*.jar
 mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml package -DskipTests -Disoline.native.dir="$native"
 ls -l fiji-plugin/target/Isoline_-*[0-9].jar

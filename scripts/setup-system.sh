@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks for the system tools Isoline's make targets use, and installs with apt those that are missing.
-# Usage: setup-system.sh build|lint|test|fuzz|sanitize-threads|demo|jar-all|test-platforms
+# Usage: setup-system.sh build|plugin|lint|test|fuzz|sanitize-threads|demo|jar-all|test-platforms
+#   CUDA=0   'build' does not need Python, which compiles the kernels (default: 1)
 # Rust, a JDK and Maven are never installed for you: which one to use is your choice.
 set -euo pipefail
 
@@ -20,25 +21,30 @@ prerequisite() { # prerequisite COMMAND HOW-TO-GET-IT
 }
 
 prerequisite cargo "install Rust with rustup (stable, 1.89 or newer), then open a new shell"
-prerequisite javac "install a JDK, 17 or newer; on Debian: apt-get install default-jdk"
-prerequisite mvn "install Maven, 3.6 or newer; on Debian: apt-get install maven"
-if command -v javac > /dev/null 2>&1; then
-    java_version=$(javac -version 2>&1 | sed -E 's/^javac ([0-9]+).*/\1/')
-    if [ "${java_version:-0}" -lt 17 ]; then
-        echo "setup-system: the JDK is version $java_version, 17 or newer is needed" >&2
-        have_prerequisites=no
-    fi
-fi
+case "$goal" in
+    plugin | lint | test | demo | jar-all | test-platforms)
+        prerequisite javac "install a JDK, 17 or newer; on Debian: apt-get install default-jdk"
+        prerequisite mvn "install Maven, 3.6 or newer; on Debian: apt-get install maven"
+        if command -v javac > /dev/null 2>&1; then
+            java_version=$(javac -version 2>&1 | sed -E 's/^javac ([0-9]+).*/\1/')
+            if [ "${java_version:-0}" -lt 17 ]; then
+                echo "setup-system: the JDK is version $java_version, 17 or newer is needed" >&2
+                have_prerequisites=no
+            fi
+        fi
+        ;;
+esac
 if [ "$have_prerequisites" = no ]; then
     exit 1
 fi
 
 need cc build-essential
 need c++ build-essential
-need git git
-need python3 python3
-# Debian splits ensurepip from python3; without it 'python3 -m venv' fails.
-python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || missing_packages+=(python3-venv)
+if [ "$goal" != build ] || [ "${CUDA:-1}" != 0 ]; then
+    need python3 python3
+    # Debian splits ensurepip from python3; without it 'python3 -m venv' fails.
+    python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || missing_packages+=(python3-venv)
+fi
 if [ "$goal" = test ] || [ "$goal" = demo ]; then
     need Xvfb xvfb
     need xauth xauth
@@ -67,6 +73,7 @@ if [ "$goal" = test ] || [ "$goal" = fuzz ]; then
         missing_packages+=(libclang-rt-dev)
 fi
 if [ "$goal" = test ] || [ "$goal" = lint ]; then
+    need git git
     need doxygen doxygen
     need shellcheck shellcheck
 fi

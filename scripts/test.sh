@@ -56,6 +56,8 @@ fi
 beside lint scripts/lint.sh
 step build cargo build --locked
 wait_for lint
+# Jars of other versions would be taken for this one.
+rm -f fiji-plugin/target/Isoline_-*.jar
 beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$native"
 step rust cargo test --locked
 step header scripts/header.sh --check
