@@ -54,8 +54,9 @@ else
 fi || { echo "run: the payload cannot be unpacked (xz or python3 is needed)" >&2; exit 1; }
 
 for part in $parts; do
-    if [[ "$part" == bench:* && ! -x "$work/bench/${part#bench:}" ]]; then
-        echo "run: there is no bench '${part#bench:}'; there are: $(ls "$work/bench")" >&2
+    kind=${part%%:*}
+    if [[ "$part" == @(bench|rust|c):* && ! -x "$work/$kind/${part#*:}" ]]; then
+        echo "run: there is no $kind '${part#*:}'; there are: $(ls "$work/$kind")" >&2
         exit 2
     fi
 done

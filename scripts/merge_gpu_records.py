@@ -3,8 +3,8 @@
 The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
 of them do. What none of them has, tests, sanitizer runs and benches, is taken from the earlier record, where it passed, and
 says its commit and, of another kind of GPU, its device: for changes that do not touch what it tests or measures.
-With --passed the records may be of runs that were cut off, or in which something failed: what passed is taken, and
-what did not is named.
+With --passed the records may be of runs that were cut off, or in which something failed: what passed is taken. What did not,
+and is in no other record, is named in the result, `failed`, and not taken from the earlier record.
 """
 
 import argparse
@@ -65,8 +65,8 @@ def written(record):
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def add_rest(record, earlier):
-    """Adds the entries that only the earlier record has, with its commit and, where it is another one, its device."""
+def add_rest(record, earlier, left_out):
+    """Adds the entries that only the earlier record has, but for those left out, with its commit and, if it differs, device."""
     origin = {"commit": earlier["commit"]}
     if record["device"] != earlier["device"]:
         origin["device"] = earlier["device"]
@@ -74,7 +74,7 @@ def add_rest(record, earlier):
         def name(entry, identity=identity):
             return " ".join(entry[part] for part in identity)
         names = {name(entry) for entry in record[key]}
-        taken = [{**origin, **entry} for entry in earlier[key] if name(entry) not in names]
+        taken = [{**origin, **entry} for entry in earlier[key] if name(entry) not in names | left_out]
         failed = [name(entry) for entry in taken if entry["outcome"] not in ("pass", "clean")]
         if failed:
             sys.exit(f"merge: in the earlier record these failed: {', '.join(failed)}")
@@ -89,7 +89,6 @@ def keep_passed(record):
             if entry["outcome"] not in ("pass", "clean"):
                 left_out.append(" ".join(entry[part] for part in identity))
                 record[key].remove(entry)
-    record["outcome"] = "pass"
     return left_out
 
 
@@ -108,13 +107,20 @@ def main():
     if os.path.exists(options.out) and "runs" not in load(options.out):
         sys.exit(f"merge: {options.out} is the record of a run, and is not written over; name the new file first")
     records = [load(name) for name in options.records]
+    left_out = set()
     for name, record in zip(options.records, records):
-        left_out = keep_passed(record) if options.passed else []
-        if left_out:
-            print(f"merge: left out of {name}: {', '.join(left_out)}")
+        failed = keep_passed(record) if options.passed else []
+        if failed:
+            print(f"merge: left out of {name}: {', '.join(failed)}")
+        left_out.update(failed)
     record = merged(options.records, records)
+    left_out -= {" ".join(entry[part] for part in identity) for key, identity in LISTS.items() for entry in record[key]}
+    if options.passed:
+        record["outcome"] = "FAIL" if left_out else "pass"
+    if left_out:
+        record["failed"] = sorted(left_out)
     if options.rest_of:
-        add_rest(record, load(options.rest_of))
+        add_rest(record, load(options.rest_of), left_out)
     with open(options.out, "w", encoding="utf-8") as file:
         file.write(written(record))
     print(f"merge: {record['outcome']}, {len(options.records)} records in {options.out}")
