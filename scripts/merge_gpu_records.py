@@ -66,7 +66,7 @@ def written(record):
 
 
 def add_rest(record, earlier, left_out):
-    """Adds the entries that only the earlier record has, but for those left out, with its commit and, if it differs, device."""
+    """Adds what only the earlier record has, but for what was left out, with its commit and, if it differs, its device."""
     origin = {"commit": earlier["commit"]}
     if record["device"] != earlier["device"]:
         origin["device"] = earlier["device"]

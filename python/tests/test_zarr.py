@@ -602,7 +602,7 @@ def test_an_interrupt_ends_the_command_and_its_workers_without_a_word(folder):
     pytest.importorskip("distributed")
     plain()
     hours = [*OPTIONS[:-1], "10000000"]
-    # Where the tests run in the background, interrupts may be ignored, and a new process would do so, too.
+    # Tests may run in the background, where interrupts are ignored, and a new process would ignore them, too.
     command = start("edge_strength", "image.zarr", "a.zarr", *hours, "--local", "2", start_new_session=True,
                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     while command.poll() is None and not pathlib.Path("a.zarr").exists():
