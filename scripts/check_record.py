@@ -2,12 +2,14 @@
 
 A number in a document is right if it is the record's, rounded to as many digits. A check is a piece of a document, with
 {} for each number, and those numbers; any space in it stands for any space or line break. After a new record this names
-what the documents have to say now, and with --fix writes it.
+what the documents have to say now, and with --fix writes it. With --release it also tells which folder of
+sources has changed since the record was made.
 """
 
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -16,8 +18,8 @@ SQUARES = (1024, 2048, 4096, 8192)
 
 class Record:
     def __init__(self, path):
-        benches = json.loads(path.read_text(encoding="utf-8"))["benches"]
-        self.results = {bench["name"]: bench["numbers"]["results"] for bench in benches if bench["numbers"]}
+        self.whole = json.loads(path.read_text(encoding="utf-8"))
+        self.results = {bench["name"]: bench["numbers"]["results"] for bench in self.whole["benches"] if bench["numbers"]}
 
     def all(self, bench, field, **wanted):
         """A field of all results that have these values."""
@@ -189,6 +191,11 @@ def main():
     if fix:
         for document, text in texts.items():
             (ROOT / document).write_text(text, encoding="utf-8")
+    if "--release" in sys.argv[1:]:
+        for folder in ("kernels", "src"):
+            tree = subprocess.check_output(["git", "rev-parse", f"HEAD:{folder}"], cwd=ROOT, text=True).strip()
+            if tree != record.whole[f"{folder}_tree"]:
+                problems.append(f"the record is not of the present {folder}/; renew it (CONTRIBUTING.md)")
     for problem in problems:
         print(f"check_record: {problem}", file=sys.stderr)
     if problems:
