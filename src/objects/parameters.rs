@@ -96,7 +96,7 @@ pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
     c"change_tolerance",
     c"Change tolerance",
     2e-2,
-    c"Stopping criterion: how far the front of an object may still move in 10 iterations, or longer where the check interval or the largest spacing is larger, on average over the front. A larger one stops earlier.",
+    c"Stopping criterion: how far the front of an object may move in 10 iterations, or more for a larger check interval or spacing, on average over the front. A larger one stops earlier.",
 )
 .at_least(0.0)
 .unit(c"voxels")
