@@ -38,7 +38,7 @@ ISOLINE_ED_TILE(isoline_ed_tile_u16_smoothed, unsigned short, 32, false, true)
     extern "C" __global__ void __launch_bounds__(REST_WARPS *WARP)                                                   \
     NAME(const __grid_constant__ isoline_ed_job job)                                                                 \
     {                                                                                                                \
-        rest_kernel<WORD>(job);                                                                                      \
+        rest_kernel<WORD>(job_of_slice<WORD>(job, blockIdx.z));                                                                                      \
     }
 ISOLINE_ED_REST(isoline_ed_rest_16, unsigned short)
 ISOLINE_ED_REST(isoline_ed_rest_32, u32)

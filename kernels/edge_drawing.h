@@ -13,14 +13,16 @@ constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
 constexpr u32 TRACED = 3;
 constexpr u32 GRADIENT_SHIFT = 2;
 
-// The arguments of the kernels for one slice. Addresses of outputs that are not wanted are null.
+// The arguments of the kernels. Those of smoothing, `tile` and `rest` run for as many slices as the grid has blocks along
+// z, and the slices of a map whose stride is not given follow each other; the other kernels run for one slice. Addresses
+// of outputs that are not wanted are null.
 struct isoline_ed_job {
-    const unsigned char *pixels;   // the slice, rows row_stride bytes apart
-    u64 row_stride;
+    const unsigned char *pixels;   // rows row_stride bytes apart, slices slice_stride bytes
+    u64 row_stride, slice_stride;
     void *map;                     // words of the working map, map_pitch words apart, a multiple of 32; base at 256 bytes
     u64 map_pitch;
-    unsigned char *edges;          // 0 or 255, rows edge_pitch bytes apart; may be null
-    u64 edge_pitch;
+    unsigned char *edges;          // 0 or 255, rows edge_pitch bytes apart, slices edge_slice_stride; may be null
+    u64 edge_pitch, edge_slice_stride;
     u32 *bits;       // bit x % 32 of word x / 32 of a row of bit_pitch words: the edge map; may be null
     u32 *pending;    // the same layout: anchors whose traces `rest` has to finish
     u32 *next;       // with follow_turns: a word per pixel, width * height; else null
@@ -59,7 +61,7 @@ constexpr int SMOOTH_RUN = 8;   // neighbouring pixels of a thread
 // The output of `smooth`, and the Gaussian: its taps in units of 1/256, from the centre to one side. The sum of both
 // sides is 256.
 struct isoline_ed_smoothing {
-    void *smoothed;   // rows smoothed_pitch bytes apart
+    void *smoothed;   // rows smoothed_pitch bytes apart, slices follow each other
     u64 smoothed_pitch;
     double unit, origin;   // of float outputs: one unit of the working image, and its 0, in the image's own units
     u32 radius;

@@ -100,7 +100,7 @@ __device__ __forceinline__ void trace(const isoline_ed_job &job, TracingState st
 }
 
 // A lane has a word of `pending`; a warp has four sectors of 8 words, far from each other, so that the long traces that
-// begin along an edge fall to different warps. Block (32, 8); grid ceil(words / 256). Reads 1/8 byte per pixel, and the
+// begin along an edge fall to different warps. Block (32, 8); grid (ceil(words / 256), 1, slices). Reads 1/8 byte per pixel, and the
 // pixels that the traces pass.
 template <typename WORD>
 __device__ __forceinline__ void rest_kernel(const isoline_ed_job &job)

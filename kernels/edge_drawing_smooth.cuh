@@ -51,7 +51,7 @@ __device__ __forceinline__ void weigh_run(const isoline_ed_smoothing &smoothing,
     }
 }
 
-// Block (32, 8), grid (ceil(width/32), min(ceil(height/64), 65535)); blocks loop over what exceeds the grid. A block
+// Block (32, 8), grid (ceil(width/32), min(ceil(height/64), 65535), slices); blocks loop over what exceeds the grid. A block
 // smooths a tile of 32 x 64 pixels, along x and then along y, in shared memory. Reads each pixel (1 + r/16) * (1 + r/32)
 // times with a radius of r, mostly from the cache, and writes it once. Sums are exact: at most 256 * 65535, then
 // 65536 * 65535 + SMOOTH_HALF.
@@ -64,12 +64,15 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
     const int columns = SMOOTH_X + 2 * radius, rows = SMOOTH_Y + 2 * radius;
     const int lane = threadIdx.x, warp = threadIdx.y, x0 = static_cast<int>(blockIdx.x) * SMOOTH_X;
     const u32 tiles = (job.height + SMOOTH_Y - 1) / SMOOTH_Y;
+    const unsigned char *pixels = job.pixels + blockIdx.z * job.slice_stride;
+    unsigned char *smoothed =
+        static_cast<unsigned char *>(smoothing.smoothed) + blockIdx.z * smoothing.smoothed_pitch * job.height;
     for (u32 tile = blockIdx.y; tile < tiles; tile += gridDim.y) {
         const int y0 = static_cast<int>(tile) * SMOOTH_Y;
         // 1. Read the tile with its halo, mirrored beyond the image.
         for (int r = warp; r < rows; r += SMOOTH_WARPS) {
             const u64 y = reflect(y0 - radius + r, height);
-            const PIXEL *line = reinterpret_cast<const PIXEL *>(job.pixels + y * job.row_stride);
+            const PIXEL *line = reinterpret_cast<const PIXEL *>(pixels + y * job.row_stride);
             for (int c = lane; c < columns; c += WARP)
                 levels[r][c] = static_cast<unsigned short>(level_of(line[reflect(x0 - radius + c, width)], job));
         }
@@ -94,7 +97,7 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
         for (int j = 0; j < SMOOTH_RUN; ++j) {
             const int y = y0 + first + j;
             if (y >= height) break;
-            unsigned char *line = static_cast<unsigned char *>(smoothing.smoothed) + y * smoothing.smoothed_pitch;
+            unsigned char *line = smoothed + y * smoothing.smoothed_pitch;
             store_level(reinterpret_cast<OUTPUT *>(line) + x, sum[j] >> SMOOTH_SHIFT, smoothing);
         }
     }

@@ -394,8 +394,8 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
     }
 }
 
-// Block (32, 4), grid (ceil(bit_pitch*32 / OWN_X), min(ceil(height / OWN_Y), 65535)); blocks loop over what exceeds the
-// grid. Per pixel: reads the pixel (1.4 times with the halo, mostly from the cache), writes a word, and of the edge map
+// Block (32, 4), grid (ceil(bit_pitch*32 / OWN_X), min(ceil(height / OWN_Y), 65535), slices); blocks loop over what
+// exceeds the grid. Per pixel: reads the pixel (1.4 times with the halo, mostly from the cache), writes a word, and of the edge map
 // a byte and 2/8.
 template <typename T>
 __device__ __forceinline__ void tile_kernel(const isoline_ed_job &job)
@@ -405,7 +405,7 @@ __device__ __forceinline__ void tile_kernel(const isoline_ed_job &job)
     const int x0 = static_cast<int>(blockIdx.x) * T::OWN_X - ED_HALO_X;
     for (u32 tile = blockIdx.y;;) {
         const int y0 = static_cast<int>(tile) * T::OWN_Y - ED_HALO_Y;
-        tile_gradients<T>(job, shared, x0, y0);
+        tile_gradients<T>(job_of_slice<typename T::WORD>(job, blockIdx.z), shared, x0, y0);
         __syncthreads();
         tile_anchors<T>(job, shared, x0, y0);
         __syncthreads();
@@ -417,7 +417,7 @@ __device__ __forceinline__ void tile_kernel(const isoline_ed_job &job)
             tile_tracing<T>(job, shared);
             __syncthreads();
         }
-        tile_store<T>(job, shared, x0, y0);
+        tile_store<T>(job_of_slice<typename T::WORD>(job, blockIdx.z), shared, x0, y0);
         tile += gridDim.y;
         if (tile >= tile_rows) break;
         __syncthreads();   // the next tile of this block overwrites the memory that this one was stored from

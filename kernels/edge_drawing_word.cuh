@@ -23,6 +23,20 @@ struct Word<u32> {
     static constexpr u32 VERTICAL = 0x80000000u, GRADIENT = 0x7FFFFFFCu;
 };
 
+// Returns the arguments of one of the slices of a launch.
+template <typename WORD>
+__device__ __forceinline__ isoline_ed_job job_of_slice(isoline_ed_job job, u64 slice)
+{
+    job.pixels += slice * job.slice_stride;
+    job.map = static_cast<WORD *>(job.map) + slice * job.map_pitch * job.height;
+    const u64 words = slice * job.bit_pitch * job.height;
+    if (job.edges) job.edges += slice * job.edge_slice_stride;
+    if (job.bits) job.bits += words;
+    if (job.pending) job.pending += words;
+    if (job.next) job.next += slice * job.width * job.height;
+    return job;
+}
+
 // Returns the index of the pixel that the image, mirrored at the centre of its border pixels (reflect-101), has at i.
 // Any i.
 __device__ __forceinline__ int reflect(int i, int n)

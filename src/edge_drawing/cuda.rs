@@ -16,8 +16,8 @@ use super::prepare::Plan;
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, Pinned, Pipeline, Side, SliceOperation, Slot, check_device_pixels, output_is_direct,
-    useful_slots,
+    Buffer, Cuda, DeviceSlices, MAX_GRID_YZ, Pinned, Pipeline, Side, SliceOperation, Slot, check_device_pixels,
+    output_is_direct, slices_together, useful_slots,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, reserved};
@@ -80,10 +80,17 @@ pub(super) fn run(
     let mut pipeline = Pipeline::new(context, cuda, super::STAGE, count, progress)?;
     let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
-    let launcher = Launcher::new(cuda, &plan, layout)?;
     let delivery = Delivery::choose(edges.as_ref());
-    let slot_bytes = min_device_bytes(params, input, want_segments);
-    let call = Call { context, cuda, plan: &plan, layout, launcher: &launcher, input, delivery, slot_bytes };
+    let slice_bytes = min_device_bytes(params, input, want_segments);
+    // The host links the slices of the reference profile one by one, and each slice with segments has memory for these.
+    let together = if want_segments || plan.profile == Profile::Reference {
+        1
+    } else {
+        let packed = width * height * input.pixel_type().bytes();
+        slices_together(count, packed, cuda.budget()? / slice_bytes).min(MAX_GRID_YZ)
+    };
+    let launcher = Launcher::new(cuda, &plan, layout, together)?;
+    let call = Call { context, cuda, plan: &plan, layout, launcher: &launcher, input, delivery, together, slice_bytes };
     let segments = match plan.profile {
         Profile::Reference => Some(call.run_linked(&mut pipeline, edges)?).filter(|_| want_segments),
         Profile::Paper => call.run_slices(&mut pipeline, edges, want_segments)?,
@@ -115,7 +122,7 @@ impl Delivery {
     }
 }
 
-/// The memory of one slice in flight.
+/// The memory of the slices of one slot.
 struct Buffers {
     /// The smoothed pixels, where `tile` does not smooth them itself.
     smoothed: Option<Buffer>,
@@ -140,30 +147,35 @@ struct Call<'a, 'i> {
     launcher: &'a Launcher,
     input: &'a Image<'i>,
     delivery: Delivery,
-    slot_bytes: u64,
+    /// The number of slices of a slot, which the same launches compute, and the bytes of one.
+    together: usize,
+    slice_bytes: u64,
 }
 
 impl Call<'_, '_> {
     /// Returns as many slots as the call can use and the device has memory for.
     fn slots(&self, most: usize, finder: Option<&SegmentFinder<'_>>) -> Result<Vec<Slot<Buffers>>> {
-        let wanted = self.cuda.slots_that_fit(self.slot_bytes, most.min(self.input.shape()[2]))?;
-        (0..wanted).map(|_| Slot::new(self.cuda, self.input, 1, RAW_ALIGNMENT, self.buffers(finder)?)).collect()
+        let bytes = self.slice_bytes * self.together as u64;
+        let wanted = self.cuda.slots_that_fit(bytes, most.min(self.input.shape()[2].div_ceil(self.together)))?;
+        let slot = |_| Slot::new(self.cuda, self.input, self.together, RAW_ALIGNMENT, self.buffers(finder)?);
+        (0..wanted).map(slot).collect()
     }
 
     fn buffers(&self, finder: Option<&SegmentFinder<'_>>) -> Result<Buffers> {
         let layout = &self.layout;
         let memory = self.cuda.memory();
-        let when = |wanted: bool, bytes: usize| if wanted { memory.device(bytes).map(Some) } else { Ok(None) };
+        let slices = |bytes: usize| memory.device(self.together * bytes);
+        let when = |wanted: bool, bytes: usize| if wanted { slices(bytes).map(Some) } else { Ok(None) };
         let linked = self.plan.profile == Profile::Paper;
         let bits_back = linked && self.delivery == Delivery::Bits;
         let mut buffers = Buffers {
             smoothed: when(!self.plan.taps.are_default(), layout.smoothed_bytes())?,
-            map: memory.device(layout.map_bytes())?,
+            map: slices(layout.map_bytes())?,
             bits: when(bits_back || finder.is_some(), layout.bit_bytes())?,
             pending: when(linked, layout.bit_bytes())?,
             next: when(linked && self.plan.follow_turns, layout.next_bytes())?,
             edges: when(linked && self.delivery == Delivery::Copied, layout.edge_bytes())?,
-            bits_back: if bits_back { Some(memory.pinned(layout.bit_bytes())?) } else { None },
+            bits_back: if bits_back { Some(memory.pinned(self.together * layout.bit_bytes())?) } else { None },
             segments: finder.map(SegmentFinder::slice_memory).transpose()?,
             edge_pitch: layout.edge_pitch(),
             job: self.launcher.job(self.plan),
@@ -176,6 +188,7 @@ impl Call<'_, '_> {
         buffers.job.next = address(&buffers.next);
         buffers.job.edges = address(&buffers.edges);
         buffers.job.edge_pitch = layout.edge_pitch() as u64;
+        buffers.job.edge_slice_stride = layout.edge_bytes() as u64;
         Ok(buffers)
     }
 
@@ -186,10 +199,12 @@ impl Call<'_, '_> {
         edges: &mut Option<ImageMut<'_>>,
         want_segments: bool,
     ) -> Result<Option<Segments>> {
-        let Self { context, cuda, plan, layout, .. } = *self;
+        let Self { context, cuda, plan, layout, together, .. } = *self;
+        pipeline.count = pipeline.count.div_ceil(together);
         let finder = want_segments.then(|| SegmentFinder::new(context, cuda, layout, plan.unit, plan.min_length));
         let finder = finder.transpose()?;
-        let mut slots = self.slots(useful_slots(self.input, edges.as_ref(), layout.raw_bytes()), finder.as_ref())?;
+        let most = useful_slots(self.input, edges.as_ref(), together * layout.raw_bytes());
+        let mut slots = self.slots(most, finder.as_ref())?;
         // The finder is dropped, and waited for, before the slots, whose memory it uses.
         let mut drawing = Drawing { call: self, finder };
         pipeline.run(context, cuda, &mut drawing, &mut slots, Some(self.input), edges.as_mut())?;
@@ -212,7 +227,8 @@ impl SliceOperation for Drawing<'_, '_> {
     type Buffers = Buffers;
 
     fn slices(&self, slice: usize) -> Range<usize> {
-        slice..slice + 1
+        let Call { together, input, .. } = self.call;
+        slice * together..input.shape()[2].min((slice + 1) * together)
     }
 
     fn compute(
@@ -223,21 +239,21 @@ impl SliceOperation for Drawing<'_, '_> {
         slice: usize,
         edges: Option<&ImageMut<'_>>,
     ) -> Result<()> {
-        let (call, Slot { stream, buffers, .. }) = (self.call, slot);
-        call.launcher.set_pixels(stream, &mut buffers.job, pixels, buffers.smoothed.as_ref())?;
+        let (call, slices, Slot { stream, buffers, .. }) = (self.call, self.slices(slice), slot);
+        call.launcher.set_pixels(stream, &mut buffers.job, (pixels, slices.len()), buffers.smoothed.as_ref())?;
         if let (Delivery::Direct, Some(ImageMut::Device(pixels))) = (call.delivery, edges) {
-            buffers.job.edges = pixels.address + (slice * pixels.strides[1]) as u64;
-            buffers.job.edge_pitch = pixels.strides[0] as u64;
+            buffers.job.edges = pixels.address + (slices.start * pixels.strides[1]) as u64;
+            [buffers.job.edge_pitch, buffers.job.edge_slice_stride] = pixels.strides.map(|stride| stride as u64);
         }
         if let Some(memory) = &buffers.segments {
             memory.wait(stream)?;
         }
-        call.launcher.draw(stream, &buffers.job)?;
+        call.launcher.draw(stream, &buffers.job, slices.len())?;
         if let (Some(finder), Some(memory)) = (&self.finder, &buffers.segments) {
             finder.thin(stream, &buffers.job, memory)?;
         }
         if let (Some(bits), Some(back)) = (&buffers.bits, &buffers.bits_back) {
-            stream.copy_bytes(bits.side(0), back.side(), call.layout.bit_bytes())?;
+            stream.copy_bytes(bits.side(0), back.side(), slices.len() * call.layout.bit_bytes())?;
         }
         Ok(())
     }
@@ -257,13 +273,16 @@ impl SliceOperation for Drawing<'_, '_> {
             }
         }
         let Some(ImageMut::U8(view)) = edges else { return Ok(()) };
+        let together = self.call.together;
+        let planes = slices.start * together..view.dim().0.min(slices.end * together);
+        let mut maps: Vec<&[u32]> = reserved(planes.len())?;
         let backs = slots.iter().filter_map(|slot| slot.buffers.bits_back.as_ref());
-        let mut maps: Vec<&[u32]> = reserved(slots.len())?;
-        maps.extend(backs.map(|back| bytemuck::cast_slice::<u8, u32>(&back.as_slice()[..layout.bit_bytes()])));
+        let all = backs.flat_map(|back| back.as_slice()[..].chunks_exact(layout.bit_bytes()).take(together));
+        maps.extend(all.take(planes.len()).map(bytemuck::cast_slice::<u8, u32>));
         if maps.is_empty() {
             return Ok(());
         }
-        let planes = view.slice_mut(s![slices.start..slices.start + maps.len(), .., ..]);
+        let planes = view.slice_mut(s![planes, .., ..]);
         expand::expand(context.pool(), &maps, layout.bit_pitch, planes, &pipeline.ticker)
     }
 

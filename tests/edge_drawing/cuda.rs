@@ -3,8 +3,8 @@
 use super::common::{cancelling_after, cuda_and_cpu};
 use super::{Drawn, draw, noise, photograph};
 use isoline::edge_drawing::{self, Operator, Params, Profile, Segments, Validation};
-use isoline::{Context, DeviceKind, ErrorKind, Image, PixelType};
-use ndarray::{Array2, Array3, ArrayView3, s};
+use isoline::{Context, DeviceKind, DevicePixel, ErrorKind, Image, PixelType};
+use ndarray::{Array2, Array3, ArrayView3, ArrayViewMut3, s};
 use std::ops::ControlFlow;
 
 fn assert_equal(got: &Drawn, expected: &Drawn, what: &str) {
@@ -122,6 +122,46 @@ fn a_stack_is_its_slices() {
         assert!(segments == expected.segments);
         assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, depth as u64));
         assert!(report.seconds_compute > 0.0 && report.peak_device_bytes > 0);
+    }
+}
+
+/// Many slices in each launch, of every type, from and to host memory, page-locked memory and device memory.
+#[test]
+fn slices_of_one_launch_are_drawn_as_on_the_cpu() {
+    fn check<T: DevicePixel>(cuda: &Context, cpu: &Context, stack: &Array3<T>, params: &Params)
+    where
+        for<'a> Image<'a>: From<ArrayView3<'a, T>>,
+    {
+        let (depth, height, width) = stack.dim();
+        let [mut expected, mut host] = [0, 1].map(|_| Array3::<u8>::zeros(stack.raw_dim()));
+        edge_drawing::run(cpu, Image::from(stack.view()).into(), params, None, Some(expected.view_mut().into()), None)
+            .unwrap();
+        assert!(expected.outer_iter().all(|slice| slice.iter().any(|pixel| *pixel == 255)));
+        edge_drawing::run(cuda, Image::from(stack.view()).into(), params, None, Some(host.view_mut().into()), None)
+            .unwrap();
+        assert!(host == expected, "host memory, {params:?}");
+
+        let mut locked = cuda.host_buffer(stack.len()).unwrap();
+        let view = ArrayViewMut3::from_shape(stack.raw_dim(), locked.pixels_mut::<u8>()).unwrap();
+        edge_drawing::run(cuda, Image::from(stack.view()).into(), params, None, Some(view.into()), None).unwrap();
+        assert!(locked.pixels::<u8>() == expected.as_slice().unwrap(), "page-locked memory, {params:?}");
+
+        let mut source = cuda.device_image(T::TYPE, [width, height, depth]).unwrap();
+        source.upload(stack.view().into()).unwrap();
+        let mut target = cuda.device_image(PixelType::U8, [width, height, depth]).unwrap();
+        let output = Some(target.view_mut().into());
+        let report = edge_drawing::run(cuda, source.view().into(), params, None, output, None).unwrap();
+        assert!(target.download::<u8>().unwrap() == expected.as_slice().unwrap(), "device memory, {params:?}");
+        assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, depth as u64));
+    }
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    // Launches of 11 and of 10 slices.
+    let stack = stack(31, 150, 261);
+    for (sigma, follow_turns) in [(1.0, false), (1.0, true), (1.7, false)] {
+        let params = Params { sigma, follow_turns, gradient_threshold: Some(20.0), ..Params::default() };
+        check(&cuda, &cpu, &stack, &params);
+        check(&cuda, &cpu, &stack.mapv(u16::from), &params);
+        check(&cuda, &cpu, &stack.mapv(f32::from), &params);
     }
 }
 

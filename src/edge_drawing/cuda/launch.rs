@@ -25,7 +25,7 @@ const PIXELS_PER_THREAD: usize = 4;
 /// The largest side: columns and rows are indexed in 32 bits, with their halos.
 const MAX_SIDE: usize = 1 << 30;
 
-/// The rows of a tile, with its halo, by the size of a word: many for images that fill the device, few for others.
+/// The rows of a tile, with its halo, by the size of a word: many for slices that fill the device, few for others.
 const TILE_ROWS_NARROW: [usize; 2] = [48, 32];
 const TILE_ROWS_WIDE: [usize; 2] = [64, 32];
 
@@ -153,7 +153,8 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: SliceLayout) -> Result<Self> {
+    /// Chooses the kernels for launches of up to `count` slices.
+    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: SliceLayout, count: usize) -> Result<Self> {
         let SliceLayout { width, height, .. } = layout;
         check_sides([width, height, 1], MAX_SIDE)?;
         if plan.follow_turns && width * height > u32::MAX as usize {
@@ -168,8 +169,8 @@ impl Launcher {
             |rows: usize| [layout.map_pitch().div_ceil(layout.tile_own_x()), height.div_ceil(rows - 2 * ED_HALO_Y)];
         let [many, few] = if bits == 16 { TILE_ROWS_NARROW } else { TILE_ROWS_WIDE };
         let smoothed = !plan.taps.are_default();
-        let fills =
-            !smoothed && tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
+        let blocks = count * tiles_of(many).iter().product::<usize>();
+        let fills = !smoothed && blocks > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
         // The 8-bit kernel of the other operators computes with numbers that Scharr's gradients exceed.
         let operator = if bits == 16 && plan.operator == Operator::Scharr { "_scharr" } else { "" };
@@ -192,40 +193,42 @@ impl Launcher {
         })
     }
 
-    /// Sets the pixels, a slice. Where `tile` does not smooth them, queues their smoothing into `smoothed`, a buffer of
-    /// [`SliceLayout::smoothed_bytes`].
+    /// Sets the pixels, of `count` slices. Where `tile` does not smooth them, queues their smoothing into `smoothed`, a
+    /// buffer of [`SliceLayout::smoothed_bytes`] for each.
     pub(super) fn set_pixels(
         &self,
         stream: &Stream,
         job: &mut Job,
-        pixels: DeviceSlices,
+        (pixels, count): (DeviceSlices, usize),
         smoothed: Option<&Buffer>,
     ) -> Result<()> {
-        (job.pixels, job.row_stride) = (pixels.address, pixels.strides[0] as u64);
+        job.pixels = pixels.address;
+        [job.row_stride, job.slice_stride] = pixels.strides.map(|stride| stride as u64);
         if let (Some(kernel), Some(smoothed)) = (&self.smooth, smoothed) {
             let (address, pitch) = (smoothed.address(), self.layout.smoothed_pitch() as u64);
-            self.smooth(stream, kernel, job, address, pitch)?;
+            self.smooth(stream, kernel, (job, count), [address, pitch])?;
             (job.pixels, job.row_stride) = (address, pitch);
+            job.slice_stride = self.layout.smoothed_bytes() as u64;
         }
         Ok(())
     }
 
     /// Queues the smoothing of a slice's pixels into an image of the input's type, of this address and pitch.
-    pub(super) fn write_smoothed(
-        &self,
-        cuda: &Cuda,
-        stream: &Stream,
-        job: &Job,
-        [address, pitch]: [u64; 2],
-    ) -> Result<()> {
+    pub(super) fn write_smoothed(&self, cuda: &Cuda, stream: &Stream, job: &Job, output: [u64; 2]) -> Result<()> {
         let kernel = cuda.kernel(MODULE, &format!("isoline_ed_smooth_{}", self.layout.pixel_type.name()))?;
-        self.smooth(stream, &kernel, job, address, pitch)
+        self.smooth(stream, &kernel, (job, 1), output)
     }
 
-    fn smooth(&self, stream: &Stream, kernel: &Kernel, job: &Job, address: u64, pitch: u64) -> Result<()> {
+    fn smooth(
+        &self,
+        stream: &Stream,
+        kernel: &Kernel,
+        (job, count): (&Job, usize),
+        [address, pitch]: [u64; 2],
+    ) -> Result<()> {
         let smoothing = Smoothing { smoothed: address, smoothed_pitch: pitch, ..self.smoothing };
         let SliceLayout { width, height, .. } = self.layout;
-        let config = geometry([width.div_ceil(SMOOTH_X), height.div_ceil(SMOOTH_Y), 1], [WARP, SMOOTH_WARPS, 1]);
+        let config = geometry([width.div_ceil(SMOOTH_X), height.div_ceil(SMOOTH_Y), count], [WARP, SMOOTH_WARPS, 1]);
         // SAFETY: the kernel's arguments, in its order; the pixels are as `draw` demands, and the output's address and
         // pitch cover the layout's size in the kernel's type of output.
         unsafe { stream.launch(kernel, config, &[job, &smoothing]) }
@@ -260,24 +263,26 @@ impl Launcher {
         }
     }
 
-    /// Queues the kernels of a slice: with linking they write the edge map, without the working map.
+    /// Queues the kernels of `count` slices, at most [`MAX_GRID_YZ`]: with linking they write the edge map, without the
+    /// working map.
     ///
-    /// The job's addresses must be those of device memory of the layout's sizes, the pixels' and the edges' with their
-    /// strides, that lives until the stream is done.
-    pub(super) fn draw(&self, stream: &Stream, job: &Job) -> Result<()> {
-        self.tile(stream, job)?;
+    /// The job's addresses must be those of device memory of so many times the layout's sizes, the pixels' and the edges' with
+    /// their strides, that lives until the stream is done.
+    pub(super) fn draw(&self, stream: &Stream, job: &Job, count: usize) -> Result<()> {
+        self.tile(stream, job, count)?;
         if job.link == 0 {
             return Ok(());
         }
         let words = self.layout.bit_pitch * self.layout.height;
-        let config = geometry([words.div_ceil(REST_WARPS * REST_LIST / MASK_WORD_BITS), 1, 1], [WARP, REST_WARPS, 1]);
+        let blocks = words.div_ceil(REST_WARPS * REST_LIST / MASK_WORD_BITS);
+        let config = geometry([blocks, 1, count], [WARP, REST_WARPS, 1]);
         // SAFETY: the kernel's one argument, whose addresses are as above; it begins by waiting for the launch ahead.
         unsafe { stream.launch_early(&self.rest, config, &[job]) }
     }
 
     /// Queues the kernel `tile` alone.
-    pub(super) fn tile(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let config = geometry([self.tiles[0], self.tiles[1], 1], [WARP, ED_WARPS, 1]);
+    pub(super) fn tile(&self, stream: &Stream, job: &Job, count: usize) -> Result<()> {
+        let config = geometry([self.tiles[0], self.tiles[1], count], [WARP, ED_WARPS, 1]);
         // SAFETY: the kernel's one argument, whose addresses are as `draw` demands.
         unsafe { stream.launch(&self.tile, config, &[job]) }
     }

@@ -66,7 +66,7 @@ pub(in super::super) fn maps(
     let mut pipeline = Pipeline::new(context, cuda, super::super::MAPS_STAGE, count, progress)?;
     let plan = super::resolve(context, cuda, params, input, &maps.named())?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
-    let launcher = Launcher::new(cuda, &plan, layout)?;
+    let launcher = Launcher::new(cuda, &plan, layout, 1)?;
     let times = cuda.times()?;
     let upload = Upload::new(cuda, input, 1, RAW_ALIGNMENT)?;
     let map = cuda.memory().device(layout.map_bytes())?;
@@ -102,10 +102,10 @@ pub(in super::super) fn maps(
             ..MapTargets::new(&plan)
         };
         if smoothed.is_some() {
-            launcher.set_pixels(&stream, &mut job, pixels, None)?;
+            launcher.set_pixels(&stream, &mut job, (pixels, 1), None)?;
             launcher.write_smoothed(cuda, &stream, &job, smoothed_to)?;
         }
-        launcher.set_pixels(&stream, &mut job, pixels, levels.as_ref())?;
+        launcher.set_pixels(&stream, &mut job, (pixels, 1), levels.as_ref())?;
         compute(cuda, &stream, &layout, &launcher, &job, targets)?;
         stream.record(&times[2])?;
         stream.synchronize()?;
@@ -136,11 +136,11 @@ fn compute(
     if targets.gradient != 0 {
         // The gradient is that before thresholding, so the working map is computed twice where directions or anchors are
         // wanted too.
-        launcher.tile(stream, &job.keeping_all())?;
+        launcher.tile(stream, &job.keeping_all(), 1)?;
         write(&MapTargets { direction: 0, anchors: 0, ..targets })?;
     }
     if targets.direction != 0 || targets.anchors != 0 {
-        launcher.tile(stream, job)?;
+        launcher.tile(stream, job, 1)?;
         let rest = MapTargets { gradient: 0, ..targets };
         write(&rest)?;
     }

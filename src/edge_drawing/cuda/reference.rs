@@ -76,8 +76,8 @@ impl Call<'_, '_> {
         let pixels = slot.upload(self.context.pool(), self.input, slice..slice + 1, &pipeline.ticker)?;
         slot.stream.record(&slot.times[1])?;
         let Slot { stream, buffers, .. } = &mut *slot;
-        self.launcher.set_pixels(stream, &mut buffers.job, pixels, buffers.smoothed.as_ref())?;
-        self.launcher.draw(stream, &buffers.job)?;
+        self.launcher.set_pixels(stream, &mut buffers.job, (pixels, 1), buffers.smoothed.as_ref())?;
+        self.launcher.draw(stream, &buffers.job, 1)?;
         slot.stream.record(&slot.times[2])
     }
 
