@@ -209,9 +209,10 @@ abstract class StackJob<S extends Settings> {
         return "outlines";
     }
 
-    /** Passes all selections on to a file. */
+    /** Passes all selections on to a file; Escape ends that. */
     void saveRois(RoiOutput.Taker taker) throws IsolineException, IOException {
         for (Roi roi : rois) {
+            checkEscape();
             taker.take(roi);
         }
     }
@@ -343,11 +344,12 @@ abstract class StackJob<S extends Settings> {
         } finally {
             release();
         }
+        ImagePlus made = end();
         if (stopped) {
-            // Escape has had its effect and must not cancel the next command.
+            // Escape has had its effect and must cancel neither the saving of the outputs nor the next command.
             IJ.resetEscape();
         }
-        return end();
+        return made;
     }
 
     private void compute(Context context, Progress progress) throws IsolineException {

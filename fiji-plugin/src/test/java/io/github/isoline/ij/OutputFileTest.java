@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ij.IJ;
 import ij.ImagePlus;
 import ij.VirtualStack;
 import ij.WindowManager;
@@ -15,9 +16,11 @@ import ij.gui.Roi;
 import ij.measure.ResultsTable;
 import ij.process.ImageProcessor;
 import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
+import java.awt.event.KeyEvent;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -147,23 +150,34 @@ class OutputFileTest extends HeadlessTest {
         assertTrue(outcome.errors.contains("LC_ALL=C.UTF-8"), outcome.text());
     }
 
+    /** A job whose outputs are selections that were found without any work. */
+    private static class Outlines extends StackJob<IsolinesSettings> {
+        Outlines(String options) throws Exception {
+            super(open("coins.png"), Settings.fromMacro(new IsolinesSettings(), options));
+        }
+
+        @Override
+        void begin(Progress progress) {}
+
+        @Override
+        PixelBuffer.Type outputType() {
+            return null;
+        }
+
+        @Override
+        Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress) {
+            return null;
+        }
+
+        @Override
+        ImagePlus end() {
+            return null;
+        }
+    }
+
     @Test
     void lackOfMemoryForAFileLeavesTheOtherOutputs() throws Exception {
-        IsolinesSettings settings = Settings.fromMacro(new IsolinesSettings(), "overlay");
-        StackJob<IsolinesSettings> job = new StackJob<IsolinesSettings>(open("coins.png"), settings) {
-            @Override
-            void begin(Progress progress) {}
-
-            @Override
-            Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress) {
-                return null;
-            }
-
-            @Override
-            ImagePlus end() {
-                return null;
-            }
-
+        Outlines job = new Outlines("overlay") {
             @Override
             void writeFiles() {
                 throw new OutOfMemoryError("Java heap space");
@@ -175,5 +189,46 @@ class OutputFileTest extends HeadlessTest {
         assertEquals(1, job.image.getOverlay().size());
         BadInput e = assertThrows(BadInput.class, job::checkFiles);
         assertTrue(e.getMessage().startsWith("Not all files were written. Not enough memory in Java"), e.getMessage());
+    }
+
+    @Test
+    void escapeWhileOutlinesAreSavedLeavesTheFileAsItWas(@TempDir Path folder) throws Exception {
+        Path file = Files.write(folder.resolve("a.zip"), new byte[] {1, 2, 3});
+        Outlines job = new Outlines("roi_file=[" + file + "]");
+        job.rois.add(new Roi(1, 2, 3, 4) {
+            @Override
+            public String getName() {
+                IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                return "first";
+            }
+        });
+        job.rois.add(new Roi(5, 6, 7, 8));
+        IsolineException e = assertThrows(IsolineException.class, job::saveFiles);
+        assertTrue(e.isCancelled(), e.getMessage());
+        assertArrayEquals(new byte[] {1, 2, 3}, Files.readAllBytes(file));
+        assertArrayEquals(new String[] {"a.zip"}, folder.toFile().list());
+    }
+
+    /** A person who holds the key, or presses it again, wants the run to end, and not to lose what it has reached. */
+    @Test
+    void escapeThatStoppedARunDoesNotCancelTheSaving(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("a.zip");
+        Outlines job = new Outlines("roi_file=[" + file + "]") {
+            @Override
+            Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress) {
+                stopped = true;
+                return null;
+            }
+
+            @Override
+            ImagePlus end() {
+                IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                return null;
+            }
+        };
+        job.rois.add(new Roi(1, 2, 3, 4));
+        job.run(null);
+        job.saveFiles();
+        assertEquals(1, RoiFile.read(file.toString(), "the test").size());
     }
 }
