@@ -62,10 +62,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
 
     @Override
     void writeFiles() throws IsolineException {
-        List<String> files = settings.files(image);
-        for (int i = 0; i < files.size(); i++) {
-            MeshFile.save(surfaces.get(i), files.get(i));
-        }
+        MeshFile.save(surfaces, settings.files(image));
     }
 
     @Override

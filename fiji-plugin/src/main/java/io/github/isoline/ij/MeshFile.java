@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Locale;
 
 /** Writes a mesh of triangles to a file, in the format that its ending says: STL and PLY in binary, or OBJ. */
@@ -30,10 +31,13 @@ final class MeshFile {
         this.out = out;
     }
 
-    /** Writes a mesh to a file. */
-    static void save(Isosurface mesh, String name) throws IsolineException {
-        String ending = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
-        OutputFile.write(name, "surface", out -> new MeshFile(mesh, out).write(ending));
+    /** Writes each mesh to the file of its index. */
+    static void save(List<Isosurface> meshes, List<String> names) throws IsolineException {
+        OutputFile.writeAll(names, "surface", i -> out -> {
+            String name = names.get(i);
+            String ending = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
+            new MeshFile(meshes.get(i), out).write(ending);
+        });
     }
 
     private void write(String ending) throws IOException, IsolineException {

@@ -15,13 +15,21 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 
 /** Files that commands write: they are checked before the work, and are complete or absent after it. */
 final class OutputFile {
+    /** The number of files that a message names. */
+    private static final int MOST_NAMED = 20;
+
     private OutputFile() {}
 
     /** The writer of a file's contents. */
@@ -114,20 +122,45 @@ final class OutputFile {
      * @param what its contents, for messages
      */
     static void write(String name, String what, Body body) throws IsolineException {
-        IJ.showStatus("Writing the " + what + " (Esc: cancel)");
-        Path file = path(name);
+        writeAll(Collections.singletonList(name), what, at -> body);
+    }
+
+    /** Writes files of one folder in this way; one that cannot be written leaves the others as they are. */
+    static void writeAll(List<String> names, String what, IntFunction<Body> bodies) throws IsolineException {
+        List<String> failed = new ArrayList<>();
+        Set<String> reasons = new LinkedHashSet<>();
+        for (int i = 0; i < names.size(); i++) {
+            IJ.showStatus("Writing the " + what + " (Esc: cancel)");
+            Path file = path(names.get(i));
+            try {
+                write(file, bodies.apply(i));
+            } catch (IOException e) {
+                failed.add("\"" + file.getFileName() + "\"");
+                reasons.add(unwritten(file, e));
+            }
+        }
+        if (!failed.isEmpty()) {
+            String named = failed.stream().limit(MOST_NAMED).collect(Collectors.joining(", "));
+            int more = failed.size() - MOST_NAMED;
+            throw new BadInput(
+                    "The %s %s for the %s cannot be written: %s. The other outputs are complete. Check that the folder"
+                            + " \"%s\" exists, may be written and has room, or give a file in another one, and run the"
+                            + " command again.",
+                    failed.size() == 1 ? "file" : "files",
+                    named + (more > 0 ? " and " + RunLog.count(more, "other") : ""),
+                    what,
+                    String.join("; ", reasons),
+                    path(names.get(0)).getParent());
+        }
+    }
+
+    private static void write(Path file, Body body) throws IOException, IsolineException {
         Path part = file.resolveSibling(file.getFileName() + ".part");
         try {
             try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(part))) {
                 body.write(out);
             }
             Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
-        } catch (IOException e) {
-            throw new BadInput(
-                    "The file \"%s\" for the %s cannot be written: %s. The other outputs are complete. Check that the folder"
-                            + " \"%s\" exists, may be written and has room, or give a file in another one, and run the"
-                            + " command again.",
-                    file.getFileName(), what, unwritten(file, e), file.getParent());
         } finally {
             // The partial file still exists if writing failed.
             part.toFile().delete();

@@ -327,6 +327,28 @@ class IsosurfaceTest extends HeadlessTest {
     }
 
     @Test
+    void fileThatCannotBeWrittenLeavesTheOthers(@TempDir Path folder) throws Exception {
+        ImageStack ball = ball().getStack();
+        ImageStack planes = new ImageStack(ball.getWidth(), ball.getHeight());
+        for (int i = 0; i < 3 * ball.size(); i++) {
+            planes.addSlice(ball.getProcessor(i % ball.size() + 1));
+        }
+        ImagePlus film = new ImagePlus("film", planes);
+        film.setDimensions(1, ball.size(), 3);
+        String options = "all_frames level=100 file=[" + folder + "/mesh.stl]";
+        IsosurfaceJob job = new IsosurfaceJob(film, Settings.fromMacro(new IsosurfaceSettings(), options));
+        job.run(null);
+        for (String taken : new String[] {"mesh-0001.stl.part", "mesh-0003.stl.part"}) {
+            Files.createDirectory(folder.resolve(taken));
+        }
+        job.saveFiles();
+        assertTrue(folder.resolve("mesh-0002.stl").toFile().length() > 10_000);
+        String said = assertThrows(BadInput.class, job::checkFiles).getMessage();
+        String both = "The files \"mesh-0001.stl\", \"mesh-0003.stl\" for the surface cannot be written: ";
+        assertTrue(said.startsWith(both), said);
+    }
+
+    @Test
     void scriptsGetARow() throws Exception {
         Result found = Isoline.isosurface(ball(), "level=100");
         assertEquals(1, found.getTable().size());
