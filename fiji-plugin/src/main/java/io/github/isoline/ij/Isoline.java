@@ -36,7 +36,8 @@ import java.util.Map;
  *
  * <p><b>Errors</b>: every method throws an {@link IsolineException}, whose message says what was wanted, what was got
  * and what to do, for an option or an image that it cannot work with, for a device that fails, and for Escape in
- * ImageJ's window. Deviations that are no failure are in {@link Result#getWarnings}.
+ * ImageJ's window. Where only a file could not be written after the work it is an {@link IncompleteException}, which
+ * has the result. Deviations that are no failure are in {@link Result#getWarnings}.
  *
  * <p>Calls from several threads are possible for different images; a call fails while another one uses its image.
  */
@@ -284,8 +285,12 @@ public final class Isoline {
                 StackJob<S> job = newJob.create(image, settings);
                 ImagePlus made = job.runLocked();
                 job.saveFiles();
-                job.deliver();
-                job.checkFiles();
+                try {
+                    job.deliver();
+                    job.checkFiles();
+                } catch (BadInput e) {
+                    throw new IncompleteException(e, new Result(job, made, workspace));
+                }
                 return new Result(job, made, workspace);
             } catch (NoClassDefFoundError | OutOfMemoryError e) {
                 throw new BadInput(Host.reason(e));

@@ -20,6 +20,7 @@ import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 import io.github.isoline.IsolineException;
 import java.lang.reflect.Method;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -177,6 +178,19 @@ class ScriptTest extends HeadlessTest {
         // The overlay is that of the input.
         quietly(() -> Isoline.edgeDrawing(image, "profile=reference gradient_threshold=60 overlay"));
         assertEquals(all.getRois().size(), image.getOverlay().size());
+    }
+
+    @Test
+    void fileThatCannotBeWrittenLeavesTheResult(@TempDir Path folder) throws Exception {
+        Files.createDirectory(folder.resolve("a.zip.part"));
+        String options = "edge_map roi_manager results_table roi_file=[" + folder.resolve("a.zip") + "]";
+        IncompleteException failure =
+                assertThrows(IncompleteException.class, () -> Isoline.edgeDrawing(open("coins.png"), options));
+        assertTrue(failure.getMessage().contains("\"a.zip\" for the segments cannot be written"), failure.getMessage());
+        Result made = failure.getResult();
+        assertEquals("Edges of coins.png", made.getImage().getTitle());
+        assertTrue(made.getRois().size() > 10, "segments " + made.getRois().size());
+        assertEquals(made.getRois().size(), made.getTable().size());
     }
 
     @Test
