@@ -4,10 +4,12 @@ import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Progress;
 import java.awt.EventQueue;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The turn of a thread to compute on a context. The library would wait for the calls of other threads, too, but in
@@ -19,39 +21,55 @@ final class Turn implements AutoCloseable {
 
     private static final long GLANCE_MILLIS = 50;
 
-    private static final Map<Context, ReentrantLock> LOCKS = new WeakHashMap<>();
+    private static final Map<Context, Deque<CountDownLatch>> QUEUES = new WeakHashMap<>();
 
-    /** Is null if the thread goes on without its turn. */
-    private final ReentrantLock lock;
+    /** Holds a latch for each turn in their order, of which the first is open. */
+    private final Deque<CountDownLatch> queue;
 
-    private Turn(ReentrantLock lock) {
-        this.lock = lock;
+    private final CountDownLatch own = new CountDownLatch(1);
+
+    private Turn(Deque<CountDownLatch> queue) {
+        this.queue = queue;
+        synchronized (queue) {
+            queue.add(own);
+            queue.getFirst().countDown();
+        }
     }
 
     /**
-     * Waits until no other thread has the turn; the event thread goes on without it.
+     * Waits until the threads that came before have had their turns; the event thread goes on at once.
      *
      * @param progress hears of the wait at intervals, and may end it; may be null
      * @return null if the progress has ended the wait
      */
     static Turn take(Context context, Progress progress) {
-        ReentrantLock lock = lock(context);
-        if (EventQueue.isDispatchThread()) {
-            // A thread that has the turn may wait for the event thread.
-            return new Turn(lock.tryLock() ? lock : null);
+        Turn turn = new Turn(queue(context));
+        // A thread that has the turn may wait for the event thread.
+        boolean taken = EventQueue.isDispatchThread();
+        try {
+            taken = taken || turn.await(progress);
+            return taken ? turn : null;
+        } finally {
+            if (!taken) {
+                turn.close();
+            }
         }
+    }
+
+    /** Returns false if the progress has ended the wait. */
+    private boolean await(Progress progress) {
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    if (lock.tryLock(GLANCE_MILLIS, TimeUnit.MILLISECONDS)) {
-                        return new Turn(lock);
+                    if (own.await(GLANCE_MILLIS, TimeUnit.MILLISECONDS)) {
+                        return true;
                     }
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
                 if (progress != null && !progress.step(0, WAITING)) {
-                    return null;
+                    return false;
                 }
             }
         } finally {
@@ -77,16 +95,19 @@ final class Turn implements AutoCloseable {
         });
     }
 
-    private static ReentrantLock lock(Context context) {
-        synchronized (LOCKS) {
-            return LOCKS.computeIfAbsent(context, key -> new ReentrantLock(true));
+    private static Deque<CountDownLatch> queue(Context context) {
+        synchronized (QUEUES) {
+            return QUEUES.computeIfAbsent(context, key -> new ArrayDeque<>());
         }
     }
 
     @Override
     public void close() {
-        if (lock != null) {
-            lock.unlock();
+        synchronized (queue) {
+            queue.remove(own);
+            if (!queue.isEmpty()) {
+                queue.getFirst().countDown();
+            }
         }
     }
 }

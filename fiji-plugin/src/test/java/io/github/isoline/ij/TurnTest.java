@@ -10,8 +10,11 @@ import ij.IJ;
 import ij.ImagePlus;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Progress;
 import java.awt.event.KeyEvent;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -94,6 +97,46 @@ class TurnTest extends HeadlessTest {
         assertTrue(e.isCancelled(), e.getMessage());
         assertEquals(1, other.enough.getCount());
         other.end();
+    }
+
+    /** Takes a turn in a thread of its own, and adds its name to a list then. */
+    private static Thread inTurn(List<String> order, String name, Progress progress) {
+        Thread thread = new Thread(() -> {
+            try {
+                Turn.use("cpu", progress, context -> order.add(name));
+            } catch (IsolineException e) {
+                order.add(e.getMessage());
+            }
+        });
+        thread.start();
+        return thread;
+    }
+
+    @Test
+    void turnsAreInTheOrderOfTheWaits() throws Exception {
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch firstWaits = new CountDownLatch(1);
+        CountDownLatch secondWaits = new CountDownLatch(1);
+        CountDownLatch turnIsFree = new CountDownLatch(1);
+        Other other = new Other();
+        assertTrue(Other.await(other.computes));
+        Thread first = inTurn(order, "first", (fraction, stage) -> {
+            firstWaits.countDown();
+            return Other.await(turnIsFree);
+        });
+        assertTrue(Other.await(firstWaits));
+        Thread second = inTurn(order, "second", (fraction, stage) -> {
+            secondWaits.countDown();
+            return true;
+        });
+        assertTrue(Other.await(secondWaits));
+        other.end();
+        // The second one has the time to get ahead.
+        second.join(500);
+        turnIsFree.countDown();
+        first.join();
+        second.join();
+        assertEquals(Arrays.asList("first", "second"), order);
     }
 
     @Test
