@@ -301,9 +301,10 @@ abstract class StackJob<S extends Settings> {
         if (!image.lockSilently()) {
             throw new BadInput("\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
         }
-        try {
-            IJ.resetEscape();
-            return run(new StatusBar(context().device(), keepsStopped() ? "stop and keep the result" : "cancel"));
+        IJ.resetEscape();
+        String escape = keepsStopped() ? "stop and keep the result" : "cancel";
+        try (StatusBar bar = new StatusBar(context().device(), escape)) {
+            return run(bar);
         } finally {
             image.unlock();
         }

@@ -3,23 +3,27 @@ package io.github.isoline.ij;
 import ij.IJ;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.Progress;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The progress in ImageJ's window; Escape ends the run. Of two commands, one of which waits for the other, the one that
- * computes has the bar, the line and the Escape key.
+ * The progress in ImageJ's window, until it is closed; Escape ends the run. Of two commands, one of which waits for the
+ * other, the one that computes has the bar, the line and the Escape key.
  */
-final class StatusBar implements Progress {
+final class StatusBar implements Progress, AutoCloseable {
     /** The smallest time between two updates: more frequent ones could not be seen. */
     private static final long REPAINT_NANOS = 40_000_000;
 
     /** The largest value shown: ImageJ takes 1 as the end and hides the bar. */
     private static final double ALMOST_DONE = 0.999;
 
-    /** The time after which a command that has not reported its progress is taken for one that has ended. */
+    /** The time after which a command that has not reported that it waits is taken for one that does not. */
     private static final long RECENT_NANOS = 1_000_000_000;
 
-    // These are the times at which any command last computed, and last waited.
-    private static volatile long computed = System.nanoTime() - RECENT_NANOS;
+    /** Those of the commands that run and do not wait, even if they report nothing for a while. */
+    private static final Set<StatusBar> AT_WORK = ConcurrentHashMap.newKeySet();
+
+    /** The time at which any command last waited. */
     private static volatile long waited = System.nanoTime() - RECENT_NANOS;
 
     private final DeviceInfo device;
@@ -31,6 +35,7 @@ final class StatusBar implements Progress {
     StatusBar(DeviceInfo device, String escape) {
         this.device = device;
         this.escape = escape;
+        AT_WORK.add(this);
     }
 
     @Override
@@ -38,10 +43,11 @@ final class StatusBar implements Progress {
         long now = System.nanoTime();
         boolean waits = stage.equals(Turn.WAITING);
         if (!waits) {
-            computed = now;
+            AT_WORK.add(this);
         } else {
             waited = now;
-            if (now - computed < RECENT_NANOS) {
+            AT_WORK.remove(this);
+            if (!AT_WORK.isEmpty()) {
                 return true;
             }
         }
@@ -60,5 +66,10 @@ final class StatusBar implements Progress {
             isEscaped = true;
         }
         return !isEscaped;
+    }
+
+    @Override
+    public void close() {
+        AT_WORK.remove(this);
     }
 }

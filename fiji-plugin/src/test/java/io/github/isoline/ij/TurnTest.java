@@ -192,20 +192,22 @@ class TurnTest extends HeadlessTest {
     @Test
     void escapeIsForTheCommandThatComputes() throws Exception {
         DeviceInfo cpu = DeviceInfo.list().get(0);
-        StatusBar computing = new StatusBar(cpu, "cancel");
-        StatusBar waiting = new StatusBar(cpu, "cancel");
-        IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-        assertFalse(computing.step(0.5, "smoothing"));
-        assertTrue(waiting.step(0, Turn.WAITING));
-        // The command that was cancelled ends, and the other one computes.
-        assertFalse(computing.step(0.5, "smoothing"));
-        assertTrue(waiting.step(0.5, "smoothing"));
-        IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-        // A preview has no status bar: after a while without another command the key is that of the one that waits.
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (waiting.step(0, Turn.WAITING)) {
-            assertTrue(System.nanoTime() < end, "the wait cannot be ended");
-            Thread.sleep(20);
+        try (StatusBar waiting = new StatusBar(cpu, "cancel")) {
+            try (StatusBar computing = new StatusBar(cpu, "cancel")) {
+                assertTrue(computing.step(0.5, "smoothing"));
+                // It reports nothing for a while.
+                Thread.sleep(1200);
+                IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                assertTrue(waiting.step(0, Turn.WAITING));
+                assertFalse(computing.step(0.5, "smoothing"));
+                assertTrue(waiting.step(0, Turn.WAITING));
+                // The command that was cancelled ends, and the other one computes.
+                assertFalse(computing.step(0.5, "smoothing"));
+            }
+            assertTrue(waiting.step(0.5, "smoothing"));
+            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+            // A preview has no status bar: without another command the key is that of the one that waits.
+            assertFalse(waiting.step(0, Turn.WAITING));
         }
     }
 }
