@@ -231,8 +231,8 @@ isoline_es_fused_2d_stream_shape(const float *__restrict__ in, float *__restrict
 static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the halo must leave something");
 
 // A block has a tile of 128x128 pixels, of which it writes the inner 128 - 2*halo, halo = levels rounded up to 4; a
-// lane has 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner))
-// with at most 65535 tile rows. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
+// lane has 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner),
+// slices) with at most 65535 tile rows; the slices follow each other. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
 // (128/inner)^2; writes 4. Where `in` is null v is 1 on the shape and 0 beside it. flushed_level, counted from 0, is
 // the level whose results are flushed; from `levels` on, none's are.
 extern "C" __global__ void __launch_bounds__(WARP * FTILE_WARPS, 1)
@@ -248,6 +248,9 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
     __shared__ float4 s_steps[NIBBLES];   // time steps (dt, or 0 on the shape) by four mask bits
     __shared__ float s_k[MAX_STEPS];      // a kernel parameter that is indexed at run time would become selects
     wait_for_previous_launch();
+    const u64 slice_row = static_cast<u64>(blockIdx.z) * height_;
+    if (in) in += slice_row * pitch;
+    out += slice_row * pitch, mask += slice_row * mask_pitch;
     const int width = width_, height = height_;
     const int lane = threadIdx.x, warp = threadIdx.y, thread = warp * WARP + lane;
     const int halo = (levels + C - 1) / C * C;

@@ -29,7 +29,7 @@ pub(crate) use host::HostMemory;
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
-pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, slices_together, useful_slots};
+pub(crate) use pipeline::{GROUP_BYTES, Pipeline, SliceOperation, Slot, slices_together, useful_slots};
 pub(crate) use transfer::{DeviceRows, Transfer, output_is_direct};
 pub(crate) use upload::{DeviceSlices, Upload};
 

@@ -19,8 +19,8 @@ mod launch;
 use super::{Params, STAGE};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, Pipeline, ShortQueue, Side, SliceOperation, Slot, Stream, check_device_pixels,
-    useful_slots,
+    Buffer, Cuda, DeviceSlices, GROUP_BYTES, Pipeline, ShortQueue, Side, SliceOperation, Slot, Stream,
+    check_device_pixels, slices_together, useful_slots,
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
@@ -30,10 +30,6 @@ use launch::{DeviceField, Launcher, Passes};
 use ndarray::ArrayViewMut3;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The size of the distances of a group of slices or rows, which are computed together: large enough to fill a device, and
-/// small enough to overlap with the copies of other groups.
-const GROUP_BYTES: usize = 16 << 20;
 
 /// Returns the least device memory with which the call can run, in bytes, and whether its volume is then cut: if it does not
 /// fit, or if `in_parts` asks for it.
@@ -112,8 +108,8 @@ pub(super) fn run(
         Dimensions::Volume => depth,
         Dimensions::Slices if direct && on_device => depth,
         Dimensions::Slices => {
-            let most = (GROUP_BYTES / (width * height * size_of::<f32>())).clamp(1, depth);
-            cuda.slots_that_fit(slot_bytes(mask, direct, 1), most)?
+            let fit = cuda.budget()? / slot_bytes(mask, direct, 1);
+            slices_together(depth, width * height * size_of::<f32>(), fit)
         }
     };
     let mut pipeline = Pipeline::new(context, cuda, STAGE, depth.div_ceil(together), progress)?;

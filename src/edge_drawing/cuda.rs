@@ -16,8 +16,8 @@ use super::prepare::Plan;
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, MAX_GRID_YZ, Pinned, Pipeline, Side, SliceOperation, Slot, check_device_pixels,
-    output_is_direct, slices_together, useful_slots,
+    Buffer, Cuda, DeviceSlices, Pinned, Pipeline, Side, SliceOperation, Slot, check_device_pixels, output_is_direct,
+    slices_together, useful_slots,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, reserved};
@@ -87,7 +87,7 @@ pub(super) fn run(
         1
     } else {
         let packed = width * height * input.pixel_type().bytes();
-        slices_together(count, packed, cuda.budget()? / slice_bytes).min(MAX_GRID_YZ)
+        slices_together(count, packed, cuda.budget()? / slice_bytes)
     };
     let launcher = Launcher::new(cuda, &plan, layout, together)?;
     let call = Call { context, cuda, plan: &plan, layout, launcher: &launcher, input, delivery, together, slice_bytes };

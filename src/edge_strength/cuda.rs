@@ -17,7 +17,7 @@ use super::{Mode, Outcome, Plan, STAGE, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
     Buffer, Cuda, DeviceSlices, Pipeline, ShortQueue, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
-    useful_slots,
+    slices_together, useful_slots,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
@@ -61,7 +61,7 @@ fn whole_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
     SlotLayout::new(plan, input, &(0..input.shape()[2])).slot_bytes(plan)
 }
 
-/// The sizes of one slot, which holds a slice, the volume, or a slab of it with its halo.
+/// The sizes of one slot, which holds some slices, the volume, or a slab of it with its halo.
 #[derive(Clone, Copy)]
 struct SlotLayout {
     field: FieldLayout,
@@ -95,8 +95,8 @@ impl SlotLayout {
         Self { field: FieldLayout::new(shape), raw_bytes, depth, first, wanted, own, halo }
     }
 
-    /// Makes the layout of a slot that fits the budget: of a slice or the volume, or else of a slab that is as deep as
-    /// possible.
+    /// Makes the layout of a slot that fits the budget: of the volume, or else of a slab that is as deep as possible; or of
+    /// slices, as many as the kernels compute together.
     fn fitting(plan: &Plan, input: &Image<'_>, wanted: &Range<usize>, budget: u64) -> Self {
         let whole = Self::new(plan, input, wanted);
         let bytes = whole.slot_bytes(plan);
@@ -106,6 +106,10 @@ impl SlotLayout {
                 let slices = usize::try_from(budget / (bytes / whole.depth as u64)).unwrap_or(usize::MAX);
                 let slices = slices.clamp(2 * halo + 1, whole.depth);
                 Self::of_slices(input, wanted, slices, slices - 2 * halo, halo)
+            }
+            Some(_) if plan.dimensions == 2 && matches!(plan.variant, Variant::Default | Variant::Fused) => {
+                let slices = slices_together(wanted.len(), whole.packed_result_bytes(), budget / bytes);
+                Self::of_slices(input, wanted, slices, slices, 0)
             }
             _ => whole,
         }

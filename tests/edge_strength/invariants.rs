@@ -25,6 +25,33 @@ fn slice_of_a_stack_equals_the_slice_alone() {
     });
 }
 
+/// Ten slices in each launch; the last one repeats nine of those before.
+#[test]
+fn slices_of_one_launch_equal_those_of_the_cpu() {
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    let input = drawing(31, 140, 131);
+    let (depth, height, width) = input.dim();
+    let mut source = cuda.device_image(PixelType::U8, [width, height, depth]).unwrap();
+    source.upload(input.view().into()).unwrap();
+    let mut target = cuda.device_image(PixelType::F32, [width, height, depth]).unwrap();
+    for (start, iterations) in [(Start::Mask, 0), (Start::Mask, 50), (Start::Input(None), 1), (Start::Input(None), 129)]
+    {
+        let params = Params { start, ..iterate(Dimensions::Slices, 64.0, iterations) };
+        let expected = strength(&cpu, input.view(), &params);
+        assert_same(
+            &strength(&cuda, input.view(), &params),
+            &expected,
+            params.variant,
+            &format!("host memory, {params:?}"),
+        );
+        let output = target.view_mut().into();
+        let report = isoline::edge_strength::run(&cuda, source.view().into(), &params, None, output).unwrap();
+        let got = Array3::from_shape_vec(input.raw_dim(), target.download::<f32>().unwrap()).unwrap();
+        assert_same(&got, &expected, params.variant, &format!("device memory, {params:?}"));
+        assert_eq!((report.slices_done, report.part_count), (depth as u64, 1));
+    }
+}
+
 #[test]
 fn result_is_independent_of_the_memory_layout() {
     let large = drawing(9, 80, 100);

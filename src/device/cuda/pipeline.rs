@@ -3,7 +3,7 @@
 //! have a thread of their own, if there are several batches of them.
 
 use super::memory::SLOT_ROUNDING;
-use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_is_direct};
+use super::{Cuda, DeviceRows, DeviceSlices, Event, MAX_GRID_YZ, Side, Stream, Upload, output_is_direct};
 use crate::device::{Context, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
@@ -28,8 +28,9 @@ const TOGETHER_BYTES: usize = 128 << 20;
 /// of one and of several GPUs, a call on slices of 16 MiB starts in some 0.6 ms with four, and in 1.4 ms with 24.
 const RESIDENT_BYTES: usize = 64 << 20;
 
-/// The bytes of slices that the same launches compute.
-const LAUNCH_BYTES: usize = 16 << 20;
+/// The bytes of a group of slices, which are computed together: large enough to fill a device, and small enough to overlap with
+/// the copies of other groups.
+pub(crate) const GROUP_BYTES: usize = 16 << 20;
 
 /// The least bytes of results that are worth a thread for their downloads.
 const LEAST_BESIDE: usize = 16 << 20;
@@ -48,12 +49,12 @@ pub(crate) fn useful_slots(input: &Image<'_>, output: Option<&ImageMut<'_>>, byt
     (useful / bytes.max(1)).clamp(SLOTS[0], SLOTS[1])
 }
 
-/// Returns the number of slices, of `count` of `bytes` bytes each, that the same launches should compute: enough to keep a
-/// device busy for longer than the launches take, but a part of the stack, so that copies and computations overlap. `fit` is
-/// the number of slices that there is memory for.
+/// Returns the number of slices, of `count` of `bytes` bytes each, that the same launches should compute: as many as keep a
+/// device busy for longer than the host takes to launch, but a part of the stack, so that copies and computations overlap.
+/// `fit` is the number of slices that there is memory for.
 pub(crate) fn slices_together(count: usize, bytes: usize, fit: u64) -> usize {
     let fit = usize::try_from(fit).unwrap_or(usize::MAX);
-    (LAUNCH_BYTES / bytes.max(1)).min(count.min(fit) / BATCHES).max(1)
+    (GROUP_BYTES / bytes.max(1)).min(count.min(fit) / BATCHES).clamp(1, MAX_GRID_YZ)
 }
 
 /// The progress and the report of a call whose slices run in a pipeline.

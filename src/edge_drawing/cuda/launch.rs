@@ -263,7 +263,7 @@ impl Launcher {
         }
     }
 
-    /// Queues the kernels of `count` slices, at most [`MAX_GRID_YZ`]: with linking they write the edge map, without the
+    /// Queues the kernels of `count` slices, at most 65535: with linking they write the edge map, without the
     /// working map.
     ///
     /// The job's addresses must be those of device memory of so many times the layout's sizes, the pixels' and the edges' with

@@ -7,7 +7,7 @@ use crate::device::kernels::common::{MASK_LEAD, MASK_WORD_BITS};
 /// The size and layout of one field on the device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldLayout {
-    /// Width, height and depth; depth 1 in 2D.
+    /// Width, height and depth; in 2D the number of slices that the same launches compute.
     pub(super) shape: [usize; 3],
     /// Floats from row to row.
     pub(super) pitch: usize,

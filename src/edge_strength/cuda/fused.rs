@@ -28,7 +28,7 @@ pub(super) enum Fused {
     /// Large 2D images: blocks run down strips. `shape` makes the first pass from the mask alone, `flush` makes the
     /// passes whose last iteration is flushed, and `tile` makes the last few iterations.
     Stream { stream: Kernel, shape: Kernel, flush: Kernel, tile: Kernel, field: FieldLayout, multiprocessors: usize },
-    /// Small 2D images: tiles only.
+    /// Small 2D images: tiles only, those of several slices in a launch.
     Tile { tile: Kernel, field: FieldLayout },
     /// Volumes: blocks run through columns. The kernels are listed by their number of iterations, largest first;
     /// `flush` makes as many as the first kernel and flushes the last iteration.
@@ -123,7 +123,7 @@ fn stream_choice(kernel: &Kernel, field: FieldLayout, multiprocessors: usize) ->
 }
 
 fn tile_choice(kernel: &Kernel, field: FieldLayout, done: usize, left: usize) -> Result<Choice<'_>> {
-    let [width, height, _] = field.shape;
+    let [width, height, slices] = field.shape;
     // Launches of equal numbers of iterations have the smallest halo.
     let launches = left.div_ceil(MAX_STEPS);
     let steps = left.div_ceil(launches);
@@ -140,7 +140,7 @@ fn tile_choice(kernel: &Kernel, field: FieldLayout, done: usize, left: usize) ->
         steps,
         argument: steps as u32,
         flushed_level: Some((FLUSH_EVERY - 1 - done % FLUSH_EVERY) as u32),
-        config: geometry([width.div_ceil(FTILE_WIDTH - 2 * halo), rows, 1], [WARP, FTILE_WARPS, 1]),
+        config: geometry([width.div_ceil(FTILE_WIDTH - 2 * halo), rows, slices], [WARP, FTILE_WARPS, 1]),
     })
 }
 
