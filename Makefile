@@ -27,7 +27,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz oracles sanitize-threads valgrind miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz oracles sanitize-address sanitize-threads valgrind miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -109,12 +109,18 @@ lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, docum
 	@scripts/setup-python.sh lint
 	scripts/lint.sh
 
-test: setup-test ## format, lint, Rust, header, C, C++, Python, examples, fuzzing, Java, macros in ImageJ
+test: setup-test ## format, lint, Rust, header, C, C++, Python, examples, Java, macros in ImageJ
 	scripts/test.sh $(TARGET)
 
-fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so for 30
+fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60) (not part of test)
 	@scripts/setup-system.sh fuzz
 	scripts/fuzz.sh $(SECONDS)
+
+sanitize-address: setup-test ## the C tests, and each fuzz target for 30 s, with AddressSanitizer (not part of test)
+	@scripts/setup-system.sh fuzz
+	ISOLINE_CUDA_ARCHS=$${ISOLINE_CUDA_ARCHS:-90} cargo build --locked
+	ISOLINE_NO_VALGRIND=1 tests/c/run.sh $(TARGET)/debug
+	scripts/fuzz.sh 30
 
 sanitize-threads: setup-build ## the C tests and the library with ThreadSanitizer (not part of test)
 	@scripts/setup-system.sh sanitize-threads

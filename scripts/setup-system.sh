@@ -67,7 +67,7 @@ if [ "$goal" = test ] || [ "$goal" = test-platforms ]; then
     need cmake cmake
     need pkg-config pkg-config
 fi
-if [ "$goal" = test ] || [ "$goal" = fuzz ]; then
+if [ "$goal" = fuzz ]; then
     # libFuzzer; the sanitizer is Rust's.
     compgen -G "/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-$(uname -m).a" > /dev/null ||
         missing_packages+=(libclang-rt-dev)

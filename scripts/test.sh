@@ -62,24 +62,18 @@ beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verif
 step rust cargo test --locked
 step header scripts/header.sh --check
 wait_for java
-beside fuzz-build scripts/fuzz.sh --build
 step install tests/install_test.sh "$native"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$native"
 step python env ISOLINE_LIBRARY="$native" .tools/venv/bin/python -m pytest --quiet python
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$native" --check
 step examples scripts/test-examples.sh "$native"
-wait_for fuzz-build
-# 'make valgrind' takes minutes more. AddressSanitizer in the library of the fuzz targets finds most of what it does, but not
-# reads of memory that was never written.
-step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
-# An odd number of targets leaves a core idle at the end. 'make fuzz' takes longer for each target.
-beside fuzz scripts/fuzz.sh 30
+# 'make sanitize-address' runs them with AddressSanitizer, 'make valgrind' under valgrind.
+step c env ISOLINE_NO_ASAN=1 ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
 step macros scripts/test-macros.sh
-wait_for fuzz
 
 printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "$(IFS=,; echo "${times[*]}")"
-for suite in c fuzz install multiprocessing examples macros; do
+for suite in c install multiprocessing examples macros; do
     grep -h "passed, .* failed" "$logs/$suite.log" | tail -1 | sed "s/^\([0-9]\)/$suite: \1/"
 done
 grep -h " passed" "$logs/python.log" | tail -1 | sed "s/^/python: /"
