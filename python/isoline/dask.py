@@ -531,7 +531,8 @@ def full(image, value):
 
 
 def in_order(array, name) -> da.Array:
-    """A Dask array with the bytes of its pixels in the machine's order. Others and masked ones are refused."""
+    """A Dask array with the bytes of its pixels in the machine's order, and without chunks of no pixels. Others and masked
+    ones are refused."""
     if not isinstance(array, da.Array):
         raise TypeError(f"{name} must be a Dask array, but it is a {type(array).__name__}; make one by "
                         "dask.array.from_array")
@@ -540,6 +541,8 @@ def in_order(array, name) -> da.Array:
                               "it first, as by dask.array.ma.filled(array, 0)")
     if 0 in shape_of(array):
         raise InvalidSize(f"cannot use {name}: each side must have a pixel (got the shape {array.shape})")
+    # A selection may leave no pixels of a chunk, on which no operation can be called.
+    array = array.rechunk(tuple(tuple(size for size in sizes if size) for sizes in array.chunks))
     return array.astype(array.dtype.newbyteorder("="))
 
 

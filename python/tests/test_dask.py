@@ -9,6 +9,7 @@ import pytest
 
 import isoline
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 from isoline import _surface  # noqa: E402
 from isoline import dask as by_chunk  # noqa: E402
@@ -448,6 +449,45 @@ def test_bytes_in_the_other_order_are_swapped():
     fronts = [by_chunk.level_set(given, phi, iterations=4, **RANGE)
               for given, phi in zip((da.from_array(image, chunks=(9, 40, 50)), chunked), starts)]
     assert same(fronts[1], now(fronts[0]))
+
+
+SELECTED = [
+    lambda image, phi: by_chunk.edge_strength(image, threshold=90, iterations=9),
+    lambda image, phi: by_chunk.edge_strength(image, threshold=90, iterations=18, rho=16, exchange_every=16, dimensions=3),
+    lambda image, phi: by_chunk.edge_strength_axes(image, threshold=90, iterations=40),
+    lambda image, phi: by_chunk.edge_drawing(image, gradient_threshold=12.0),
+    lambda image, phi: by_chunk.edge_drawing_segments(image, gradient_threshold=12.0),
+    lambda image, phi: by_chunk.edge_drawing_lines(image, gradient_threshold=12.0),
+    lambda image, phi: by_chunk.edge_drawing_ellipses(image, gradient_threshold=12.0),
+    lambda image, phi: by_chunk.isolines(image, [90.5]), lambda image, phi: by_chunk.isosurface(image, level=90.5),
+    lambda image, phi: by_chunk.snake(image[8], [[(20, 25), (55, 25), (40, 60)]], background="window"),
+    lambda image, phi: by_chunk.distance(image, threshold=90),
+    lambda image, phi: by_chunk.distance(image, threshold=90, dimensions="slices"),
+    lambda image, phi: by_chunk.distance(image, threshold=90, largest=4),
+    lambda image, phi: by_chunk.objects(image, (phi < -8).astype("u1"), reach=3, margin=2),
+    lambda image, phi: by_chunk.level_set(image, phi, iterations=4, **RANGE),
+    lambda image, phi: by_chunk.level_set(image, phi, iterations=4, dimensions="slices", **RANGE)]
+
+
+@pytest.mark.filterwarnings("ignore:objects")
+@pytest.mark.parametrize("compute", SELECTED, ids=range(len(SELECTED)))
+def test_chunks_that_a_selection_leaves_without_pixels_are_dropped(compute):
+    pixels, phi = DISCS[30:50], isoline.distance(BALL[:20])
+    chunks, arrays = [[10, 10], [45, 45], [51, 50]], (da.from_array(pixels, chunks=-1), da.from_array(phi, chunks=-1))
+    wanted = dask.compute(compute(*(array.rechunk(chunks) for array in arrays)), scheduler="synchronous")[0]
+    for axis in range(3):
+        some = list(chunks)
+        some[axis] = [0, some[axis][0], 0, 0, some[axis][1], 0]
+        got = dask.compute(compute(*(array.rechunk(some) for array in arrays)), scheduler="synchronous")[0]
+        assert equal(got, wanted)
+
+
+def test_slices_that_are_selected_by_their_values():
+    image = da.from_array(DISCS, chunks=(10, 40, 33))
+    chosen = image[image.sum(axis=(1, 2)) > numpy.median(DISCS.sum(axis=(1, 2)))].compute_chunk_sizes()
+    assert 0 in chosen.chunks[0]
+    whole = isoline.edge_strength(now(chosen), threshold=90, iterations=9)
+    assert same(by_chunk.edge_strength(chosen, threshold=90, iterations=9), whole)
 
 
 def test_nothing_is_computed_before_it_is_asked_for():
