@@ -18,6 +18,7 @@ import json
 import logging
 import math
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -40,7 +41,13 @@ BY_WORKERS = ("isolines", "isosurface")  # other results
 PIXELS, LISTS = ("initial_mask", "starts"), ("polygons", "slices")  # options that name further inputs
 
 
-IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+NOT_CONVERGED = "not converged (number of iterations: {}); more may change the result"
+# The first lines of a worker of --local: this process ends it after a Ctrl-C, which goes to both, and has its warnings.
+QUIET_WORKER = f"""
+import signal, warnings
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+warnings.filterwarnings("ignore", {UNCONVERGED!r})
+"""
 
 
 def takes_spacing(name: str) -> bool:
@@ -255,10 +262,9 @@ def workers(target, local, scheduler):
         for name in ("distributed", "distributed.client", "distributed.utils", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
-            # Ctrl-C in a terminal goes to the workers, too. This process ends them. There is no dashboard, but a server at
-            # its port, which would warn where another command has the usual one.
+            # There is no dashboard, but a server at its port, which would warn where another command has the usual one.
             scheduler = stack.enter_context(LocalCluster(
-                n_workers=local, threads_per_worker=1, silence_logs=logging.CRITICAL, preload=IGNORE_INTERRUPTS,
+                n_workers=local, threads_per_worker=1, silence_logs=logging.CRITICAL, preload=QUIET_WORKER,
                 dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
         client = stack.enter_context(Client(scheduler))
         try:
@@ -313,10 +319,33 @@ def doubt(name: str, report, objects, options: dict) -> str:
     iterates = (name == "level_set" and not endless or name == "objects" and report.iterations > 0
                 or not math.isnan(report.residual))
     if iterates and not report.converged:
-        return f"not converged (number of iterations: {report.iterations}); more may change the result"
+        return NOT_CONVERGED.format(report.iterations)
     if report.ended() == "at limit":
         return "the front is at limits of the range of intensities; check the range"
     return ""
+
+
+def say(doubt: str) -> None:
+    print(f"isoline: warning: {doubt}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def told_once():
+    """Says in one line that chunks have not converged, of which each has a warning, here or in a worker."""
+    shown, iterations = warnings.showwarning, []
+
+    def show(message, *where, **more):
+        if found := re.match(rf"{UNCONVERGED} after (\d+)", str(message)):
+            iterations.append(int(found[1]))
+        else:
+            shown(message, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", UNCONVERGED)
+        warnings.showwarning = show
+        yield
+    if iterations:
+        say(NOT_CONVERGED.format(max(iterations)))
 
 
 def computed(name: str, image, others: dict, shown: dict):
@@ -334,7 +363,7 @@ def computed(name: str, image, others: dict, shown: dict):
         found = getattr(isoline, name)(image, **others, report=report, **shown)
     found, objects = found if name == "objects" else (found, None)
     if said := doubt(name, report, objects, shown):
-        print(f"isoline: warning: {said}", file=sys.stderr)
+        say(said)
     if name == "objects" and found.dtype == numpy.float32:
         found = found.astype(numpy.uint16 if found.max() < 2 ** 16 else numpy.uint32)
     return found
@@ -393,7 +422,7 @@ def run(options: dict) -> None:
             return  # By chunk there is nothing to compute then.
     if by_chunk:
         from . import _zarr, dask
-        with workers(target, local, scheduler) as client:
+        with told_once(), workers(target, local, scheduler) as client:
             arrays = {key: _zarr.lazily(files[key], other) for key, other in others.items()}
             image = as_floats(image, path)
             compute = functools.partial(getattr(dask, name), image, device=device, **arrays, **halo, **options)

@@ -94,9 +94,11 @@ class Context(Owned):
         def run(progress=None):
             self.library.call(operation, *before, progress, *after)
             if operation == "edge_strength" and params.mode and not own.converged:
-                warnings.warn(f"{UNCONVERGED} after {own.iterations} cycles: the estimated largest error is "
-                              f"{own.residual:.1e}, the tolerance {params.tolerance:.1e}; raise max_cycles, or "
-                              "tolerance where that was not reached", RuntimeWarning, stacklevel=outside())
+                # In a worker of Dask, that of distributed warns the user, too.
+                sys.modules.get("distributed.worker", warnings).warn(
+                    f"{UNCONVERGED} after {own.iterations} cycles: the estimated largest error is {own.residual:.1e}, the "
+                    f"tolerance {params.tolerance:.1e}; raise max_cycles, or tolerance where that was not reached",
+                    RuntimeWarning, stacklevel=outside())
             return report
 
         # The images must live as long as the function.

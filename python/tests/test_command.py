@@ -222,6 +222,18 @@ def test_zarr_by_chunk(folder, workers):
         assert numpy.array_equal(zarr.open("b.zarr", mode="r")[:], wanted.clip(-4, 4))
 
 
+@pytest.mark.parametrize("workers", [[], ["--local", "2"]], ids=str)
+def test_chunks_that_have_not_converged_have_one_line(folder, capfd, workers):
+    zarr = pytest.importorskip("zarr")
+    zarr.open("image.zarr", mode="w", shape=IMAGE.shape, chunks=(5, 30, 40), dtype="u1")[:] = IMAGE
+    options = ["--threshold", "100", "--mode", "converged"]
+    assert main(["edge_strength", "image.zarr", "a.zarr", *options, *workers, "--max_cycles", "1"]) == 0
+    assert capfd.readouterr().err == ("isoline: warning: not converged (number of iterations: 1); more may change the "
+                                      "result\n")
+    assert main(["edge_strength", "image.zarr", "b.zarr", *options, *workers]) == 0
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("arguments, text", [
     (["distance", "nothing.npy", "a.npy"], "cannot read nothing.npy: there is no such file"),
     (["distance", "image.npy", "image.npy"], "it is the input"), (["distance", "image.npy", "a.png"], "got '.png'"),
