@@ -359,6 +359,9 @@ def named(device) -> str:
     """The name of a device."""
     if not isinstance(device, str):
         raise TypeError(f"device must be a name, such as \"cpu\" or \"cuda:0\", or a Context, but it is {device!r}")
+    if "\0" in device:
+        raise InvalidArgument(f"device must be a name without a NUL character, which would end it for C (got {device!r}); "
+                              "leave it out")
     return device
 
 

@@ -80,6 +80,7 @@ def test_status_numbers_are_those_of_the_library():
     (dict(iterations=-1), isoline.InvalidArgument, "iterations must be a whole number"),
     (dict(sigma=1), TypeError, "edge_strength has no parameter 'sigma'; it has dimensions, mode"),
     (dict(device="gpu"), isoline.InvalidArgument, "or cuda:all (got 'gpu')"),
+    (dict(device="cpu\0x"), isoline.InvalidArgument, "device must be a name without a NUL character"),
     (dict(device="cuda:0,0"), isoline.InvalidArgument, "each number once (got 0 twice)"),
     (dict(device=0), TypeError, "device must be a name, such as \"cpu\" or \"cuda:0\", or a Context, but it is 0"),
     (dict(device=None), TypeError, "device must be a name"), (dict(device=["cpu"]), TypeError, "device must be a name"),
