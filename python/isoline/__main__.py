@@ -162,7 +162,7 @@ def read(path: str, fill_missing: bool):
             return numpy.lib.format.open_memmap(path, mode="r")
         array, axes = from_tif(path)
     except Exception as error:  # Packages have exceptions of their own.
-        if isinstance(error, (ImportError, MemoryError)) or getattr(error, "filename", None) is not None:
+        if isinstance(error, (ImportError, MemoryError)):
             raise
         raise ValueError(f"cannot read {path}: it must be a whole {kind} file that can be decoded (got "
                          f"{type(error).__name__}: {error}); copy it again if it is damaged, or name another one") from None
@@ -263,10 +263,17 @@ def workers(target, local, scheduler):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
             # There is no dashboard, but a server at its port, which would warn where another command has the usual one.
-            scheduler = stack.enter_context(LocalCluster(
+            cluster = stack.enter_context(LocalCluster(
                 n_workers=local, threads_per_worker=1, silence_logs=logging.CRITICAL, preload=QUIET_WORKER,
                 dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
-        client = stack.enter_context(Client(scheduler))
+        try:
+            client = stack.enter_context(Client(cluster if scheduler is None else scheduler))
+        except Exception as error:  # Packages have exceptions of their own.
+            if scheduler is None:
+                raise
+            raise RuntimeError(f"cannot use --scheduler {scheduler}: it must be the address of a scheduler that runs, such "
+                               f"as tcp://127.0.0.1:8786 (got {error}); start one by 'dask scheduler', and give the "
+                               "address that it shows") from None
         try:
             yield client
         except CancelledError:

@@ -234,6 +234,20 @@ def test_chunks_that_have_not_converged_have_one_line(folder, capfd, workers):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("address, text", [
+    ("foo", "missing port number"), ("tcp://1.2.3", "missing port number"), ("foo://x:1", "unknown address scheme"),
+    ("127.0.0.1:1", "Timed out trying to connect")])
+def test_a_scheduler_that_is_not_there_is_named(folder, capsys, address, text):
+    dask, zarr = pytest.importorskip("dask"), pytest.importorskip("zarr")
+    pytest.importorskip("distributed")
+    zarr.open("image.zarr", mode="w", shape=IMAGE.shape, chunks=(20, 30, 40), dtype="u1")[:] = IMAGE
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        assert main(["distance", "image.zarr", "a.npy", "--scheduler", address]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"isoline: cannot use --scheduler {address}: it must be the address of a scheduler that runs")
+    assert f"(got {text}" in said and said.endswith("give the address that it shows\n") and said.count("\n") == 1
+
+
 @pytest.mark.parametrize("arguments, text", [
     (["distance", "nothing.npy", "a.npy"], "cannot read nothing.npy: there is no such file"),
     (["distance", "image.npy", "image.npy"], "it is the input"), (["distance", "image.npy", "a.png"], "got '.png'"),
@@ -243,8 +257,11 @@ def test_chunks_that_have_not_converged_have_one_line(folder, capfd, workers):
     (["distance", "image.npy", "a.npy", "--largest", "2"], "they are for a .zarr"),
     (["distance", "image.npy", "a.npy", "--multiscale", "2"], "more than 1 for a .zarr alone (got a.npy)"),
     (["distance", "image.npy", "a.npy", "--multiscale", "0"], "cannot use --multiscale 0: it must be at least 1"),
-    (["level_set", "image.npy", "a.npy", "--initial_mask", "none.tif"], "cannot read none.tif")], ids=str)
+    (["level_set", "image.npy", "a.npy", "--initial_mask", "none.tif"], "cannot read none.tif"),
+    (["distance", "folder.npy", "a.npy"], "cannot read folder.npy: it must be a whole .npy file that can be decoded")],
+    ids=str)
 def test_failures_say_why(folder, capsys, arguments, text):
+    (folder / "folder.npy").mkdir()
     assert main(arguments) == 1
     said = capsys.readouterr().err
     assert said.startswith("isoline: ") and text in said and said.count("\n") == 1
