@@ -305,7 +305,11 @@ class Context(Owned):
                 raise InvalidArgument(f"cannot use {name}: they must be an array (n, 3) of numbers, of triangles whole ones "
                                       f"(got shape {array.shape} of {array.dtype})")
         kinds = numpy.float32, numpy.uint32
-        points, corners = (numpy.require(array, kind, "CA") for array, kind in zip(arrays, kinds))
+        with numpy.errstate(over="ignore"):
+            points, corners = (numpy.require(array, kind, "CA") for array, kind in zip(arrays, kinds))
+        if (beyond := numpy.isinf(points) & numpy.isfinite(arrays[0])).any():
+            raise InvalidArgument("cannot use vertices: they must be within the range of float32, -3.4e38 to 3.4e38 (got "
+                                  f"{arrays[0][beyond][0]}); choose a larger unit")
         if not numpy.array_equal(corners, arrays[1]):
             raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
         call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(

@@ -417,14 +417,14 @@ def real(value, name: str) -> c_double:
         raise InvalidArgument(f"{name} must be a number from -1.8e308 to 1.8e308, but it has more digits") from None
 
 
-def whole(value, name: str, most: int = 2 ** 64 - 1) -> int:
+def whole(value, name: str, most: int = 2 ** 64 - 1, least: int = 0) -> int:
     """A whole number for an integer of the C API, into which ctypes would wrap any other."""
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, but it is {value!r}") from None
-    if not 0 <= number <= most:
-        raise InvalidArgument(f"{name} must be from 0 to {most}, but it is {number}")
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} must be from {least} to {most}, but it is {number}")
     return number
 
 

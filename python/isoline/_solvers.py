@@ -185,7 +185,7 @@ class Snake(Solver):
 
     def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
-        points_per_edge = whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
+        points_per_edge = whole(points_per_edge, "points_per_edge", most=1024, least=1)
         longest = real(AUTOMATIC if longest_edge is None else longest_edge, "longest_edge")
         with self.borrowed() as arrays:
             offsets, points = numpy.zeros(arrays.count + 1, numpy.uint64), numpy.empty((0, 2))

@@ -294,7 +294,7 @@ def test_meshes_are_measured():
     for vertices, triangles, message in (
             ([[0, 0]], [[0, 0, 0]], "cannot use vertices"), ([[0, 0, 0]], [[0.5, 0, 0]], "whole"),
             ([[0, 0, 0]], [[-1, 0, 0]], "from 0"), ([[0, 0, 0]], [[0, 1, 0]], "as triangle 0"),
-            ([[0, numpy.nan, 0]], [[0, 0, 0]], "as vertex 0")):
+            ([[0, numpy.nan, 0]], [[0, 0, 0]], "as vertex 0"), ([[0, 3e39, 0]], [[0, 0, 0]], r"of float32, .*got 3e\+39")):
         with pytest.raises(isoline.InvalidArgument, match=message):
             isoline.Surface.of_mesh(vertices, triangles)
 
