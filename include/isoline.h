@@ -1515,9 +1515,10 @@ typedef struct {
      */
     double sigma;
     /**
-     * isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Default 1.
-     * Half of it is the largest root mean square distance of the points with which a line begins, and of two lines that
-     * are joined. A larger one gives longer lines, which follow bends less closely.
+     * isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Up to four points
+     * in a row may be farther, which are fitted, tested and counted, too. Default 1. Half of it is the largest root mean
+     * square distance of the points with which a line begins, and of two lines that are joined. A larger one gives longer
+     * lines, which follow bends less closely.
      */
     double line_tolerance;
     /**

@@ -121,9 +121,10 @@ pub struct isoline_edge_drawing_params {
     /// In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
     /// details; the automatic gradient threshold falls with the noise. It is used in single precision.
     pub sigma: f64,
-    /// isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Default 1.
-    /// Half of it is the largest root mean square distance of the points with which a line begins, and of two lines that
-    /// are joined. A larger one gives longer lines, which follow bends less closely.
+    /// isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Up to four points
+    /// in a row may be farther, which are fitted, tested and counted, too. Default 1. Half of it is the largest root mean
+    /// square distance of the points with which a line begins, and of two lines that are joined. A larger one gives longer
+    /// lines, which follow bends less closely.
     pub line_tolerance: f64,
     /// isoline_edge_drawing_lines: the largest distance between the ends of two lines along a segment that are joined
     /// where one line fits both, in pixels; at least 0. Default 6; 0 joins none.

@@ -34,9 +34,9 @@ pub struct LineParams {
     /// The smallest number of points that make a line, at least 2. `None` (default): the smallest number that can pass
     /// the test, ⌈2 log(width · height) / log 8⌉: 12 for 512 × 512 pixels. Higher: fewer, longer lines.
     pub min_length: Option<u32>,
-    /// The largest distance of a point from its line, in pixels, greater than 0. Default 1. Half of it is the largest
-    /// root mean square distance of the points with which a line begins, and of two lines that are joined. Higher: longer
-    /// lines, which follow bends.
+    /// The largest distance of a point from its line, in pixels, greater than 0; up to four points in a row may be farther,
+    /// which are fitted, tested and counted, too. Default 1. Half of it is the largest root mean square distance of the points
+    /// with which a line begins, and of two lines that are joined. Higher: longer lines, which follow bends.
     pub tolerance: f64,
     /// The largest distance between the ends of two lines along a segment that are joined, in pixels, at least 0. Default
     /// 6; 0 joins none. Higher: longer lines across larger gaps.

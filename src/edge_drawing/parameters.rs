@@ -142,7 +142,7 @@ pub(crate) const LINE_TOLERANCE: Parameter = Parameter::float(
     c"line_tolerance",
     c"Line tolerance",
     1.0,
-    c"Used by lines: the largest distance of an edge's pixels from a line along it. A larger one gives longer lines, which follow bends less closely.",
+    c"Used by lines: the largest distance of an edge's pixels from a line along it, but for up to four in a row. A larger one gives longer lines, which follow bends less closely.",
 )
 .above(0.0)
 .unit(c"pixels");
