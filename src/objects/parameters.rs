@@ -55,7 +55,8 @@ pub(crate) const SIGMA: Parameter = Parameter::float(
     c"sigma",
     c"Start smoothing",
     0.0,
-    c"Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold. A larger one ignores more noise. 0: none.",
+    c"Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold, at most 100 times \
+      the smallest spacing. A larger one ignores more noise. 0: none.",
 )
 .at_least(0.0)
 .unit(c"units of the spacing")
