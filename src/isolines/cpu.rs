@@ -226,7 +226,8 @@ fn crossings<T: Pixel + Into<f64>>(
     let marks = Marks::new(&classes, level, ticker)?;
     let count = marks.rows[marks.rows.len() - 1] as usize;
     let (mut points, mut next): (Vec<[f64; 2]>, Vec<u32>) = (zeroed(count)?, zeroed(count)?);
-    let exits = Exits::new(plan.connect);
+    let exits = [Connect::Low, Connect::High].map(Exits::new);
+    let exits_of = |cell| &exits[usize::from(joins_high(plan, &view, level, cell))];
     // Each task has some rows and their crossings.
     let mut tasks = Vec::new();
     let rows = (TASK_PIXELS / plan.size[0]).max(1);
@@ -253,7 +254,7 @@ fn crossings<T: Pixel + Into<f64>>(
                         let share = (level - a) / (b - a);
                         let [px, py] = [x as f64, y as f64];
                         points[at] = if line == 0 { [px + share, py] } else { [px, py + share] };
-                        next[at] = around.follower(&exits, &marks, [x, y], bit, line);
+                        next[at] = around.follower(&exits_of, &marks, [x, y], bit, line);
                         at += 1;
                     });
                 }
@@ -263,6 +264,17 @@ fn crossings<T: Pixel + Into<f64>>(
         Ok(())
     })?;
     Ok(Crossings { points, next, rows: marks.rows })
+}
+
+/// Returns whether the high pixels of a cell belong together where they face each other across its centre.
+#[inline(always)]
+fn joins_high<T: Pixel + Into<f64>>(plan: &Plan, view: &ArrayView2<'_, T>, level: f64, [x, y]: [usize; 2]) -> bool {
+    if let Some(connect) = plan.connect {
+        return connect == Connect::High;
+    }
+    let [a, b, c, d] = [[y, x], [y, x + 1], [y + 1, x + 1], [y + 1, x]].map(|at| view[at].into() - level);
+    // The products of 32-bit numbers are exact. Both factors have the other sign in the field with the other sign.
+    (a * c - b * d) * (a + c - b - d) > 0.0
 }
 
 /// The edge through which a curve leaves a cell, by the edge through which it enters and the bits of the high corners.
@@ -308,7 +320,14 @@ impl Surroundings {
     /// Returns the crossing that follows that between the pixel (x, y), at `bit` of the word, and the right (0) or the
     /// lower (1) one.
     #[inline(always)]
-    fn follower(&self, exits: &Exits, marks: &Marks, [x, y]: [usize; 2], bit: usize, line: usize) -> u32 {
+    fn follower<'a>(
+        &self,
+        exits: &impl Fn([usize; 2]) -> &'a Exits,
+        marks: &Marks,
+        [x, y]: [usize; 2],
+        bit: usize,
+        line: usize,
+    ) -> u32 {
         let first_is_high = self.high[1] >> (bit + 1) & 1 == 1;
         // The cell that the curve enters, as steps to the left and up, and the edge.
         let ([left, up], edge) = match (line, first_is_high) {
@@ -324,7 +343,7 @@ impl Surroundings {
         let [upper, lower] = [self.high[1 - up], self.high[2 - up]].map(|row| row >> place & 3);
         let high = upper | (lower >> 1) << 2 | (lower & 1) << 3;
         let [x, y] = [x - left, y - up];
-        match exits.0[edge][high as usize] {
+        match exits([x, y]).0[edge][high as usize] {
             0 => marks.number(x, y, 0),
             1 => marks.number(x + 1, y, 1),
             2 => marks.number(x, y + 1, 0),

@@ -231,7 +231,9 @@ impl Polylines {
 /// One call: the checked parameters with the levels.
 struct Plan {
     levels: Vec<f64>,
-    connect: Connect,
+    /// `None`: the high pixels belong together where the bilinear function of the four is above the level at its saddle
+    /// point.
+    connect: Option<Connect>,
     spacing: [f64; 2],
     /// The size of a slice.
     size: [usize; 2],
@@ -277,7 +279,7 @@ pub fn run(
     let context = &context.parts()[0];
     let plan = Plan {
         levels: params.levels(context, &mut input, &mut progress)?,
-        connect: params.connect,
+        connect: Some(params.connect),
         spacing: params.spacing,
         size: [shape[0], shape[1]],
     };
@@ -294,14 +296,15 @@ pub fn run(
     Ok(report)
 }
 
-/// Returns the isolines of level 0 of one slice, to a call that has locked the context.
+/// Returns the isolines of level 0 of one slice, to a call that has locked the context. Curves of the field with
+/// the other sign take the same way through saddles.
 pub(crate) fn zero_curves(
     context: &Context,
     field: ArrayView2<'_, f32>,
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<Polylines> {
     let (height, width) = field.dim();
-    let plan = Plan { levels: vec![0.0], connect: Connect::Low, spacing: [1.0; 2], size: [width, height] };
+    let plan = Plan { levels: vec![0.0], connect: None, spacing: [1.0; 2], size: [width, height] };
     Ok(cpu::run(context, &plan, &field.into(), progress)?.1)
 }
 
@@ -314,4 +317,37 @@ pub(crate) fn joined(results: Vec<(usize, (Report, Polylines))>, parts: Parts) -
         lists.push(found);
     }
     Ok((Report::joined(reports, parts)?, Polylines::joined(lists)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, s};
+
+    /// Returns the number of the curves, how many are closed, and their length.
+    fn summary(field: ArrayView2<'_, f32>) -> (usize, usize, f64) {
+        let found = zero_curves(&Context::new("cpu").unwrap(), field, &mut None).unwrap();
+        let curves = found.polylines();
+        (curves.len(), curves.iter().filter(|c| c.is_closed()).count(), curves.iter().map(|c| c.length).sum())
+    }
+
+    #[test]
+    fn curves_of_level_0_depend_neither_on_the_sign_nor_on_mirrors() {
+        let mut state = 1u32;
+        let field = Array2::from_shape_simple_fn((40, 50), || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state as f32 / 2f32.powi(31) - 1.0
+        });
+        let (count, closed, length) = summary(field.view());
+        assert!(count > 50 && closed > 20, "{count} curves, {closed} closed");
+        let negative = field.mapv(|value| -value);
+        for field in [&field, &negative] {
+            let mirrored = [field.view(), field.slice(s![.., ..;-1]), field.slice(s![..;-1, ..]), field.t()];
+            for (index, field) in mirrored.into_iter().enumerate() {
+                let found = summary(field);
+                assert_eq!((found.0, found.1), (count, closed), "mirror {index}");
+                assert!((found.2 / length - 1.0).abs() < 1e-12, "mirror {index}: {} and {length}", found.2);
+            }
+        }
+    }
 }
