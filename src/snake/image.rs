@@ -37,7 +37,14 @@ impl LevelScale {
             return Ok(Self { pixel_type, unit: 1.0, origin: 0.0, quantise: None });
         }
         let [low, high] = params.range.map_or_else(|| context.automatic_range(MEASURING, input, progress), Ok)?;
-        let low = if params.range.is_none() && params.noise.depends_on_offset() && high > 0.0 { 0.0 } else { low };
+        let from_zero = params.range.is_none() && params.noise.depends_on_offset();
+        if from_zero && low < 0.0 && high <= 0.0 {
+            return Err(Error::argument(format!(
+                "cannot model Poisson, gamma or Rayleigh noise: the automatic range begins at 0, and pixels must be above it \
+                 (got {high} as the largest); choose Gaussian noise, or give range_min and range_max"
+            )));
+        }
+        let low = if from_zero { 0.0 } else { low };
         let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / MAX_LEVEL, origin: low, quantise })
     }

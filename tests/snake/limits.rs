@@ -1,7 +1,7 @@
 //! The bounds of a search: the node cost, the most nodes, the ends other than convergence, and wide images.
 
 use super::{Random, converged, cpu, mask_of, overlap, polygon};
-use isoline::snake::{self, Background, Node, Params, Polygons, RegionSum, Schedule, Snake, Status};
+use isoline::snake::{self, Background, Node, Noise, Params, Polygons, RegionSum, Schedule, Snake, Status};
 use isoline::{Context, ErrorKind};
 use ndarray::Array2;
 use std::time::Instant;
@@ -229,4 +229,24 @@ fn a_float_pixel_is_half_a_step_from_its_level_at_most() {
             }
         }
     }
+}
+
+#[test]
+fn an_automatic_range_from_0_needs_a_pixel_above_0() {
+    let start = polygon(&[(5, 5), (20, 5), (20, 20), (5, 20)]);
+    let mut random = Random::new(3);
+    let image = Array2::from_shape_simple_fn((30, 30), || (-3.0 - random.normal()) as f32);
+    let refused = |image: &Array2<f32>, noise, range| {
+        let params = Params { noise, range, ..Params::default() };
+        Snake::new(&cpu(), image.view().into(), Some(&start), &params).err().map(|error| error.message().to_owned())
+    };
+    let negative = image.mapv(|pixel| pixel.min(0.0));
+    for noise in [Noise::Poisson, Noise::Gamma, Noise::Rayleigh] {
+        let message = refused(&negative, noise, None).expect("no pixel above 0");
+        assert!(message.contains("the automatic range begins at 0"), "{message}");
+        assert_eq!(refused(&negative, noise, Some([-9.0, 0.0])), None);
+        assert_eq!(refused(&negative.mapv(f32::abs), noise, None), None);
+        assert_eq!(refused(&Array2::zeros((30, 30)), noise, None), None, "a blank image");
+    }
+    assert_eq!(refused(&negative, Noise::Gaussian, None), None);
 }
