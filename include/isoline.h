@@ -2114,7 +2114,8 @@ typedef struct {
     /**
      * The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
      * normals of the two triangles, positive where the surface bulges outwards, divided by twice the area. 1/R of a
-     * ball. NaN of a surface without area.
+     * ball. Where a surface folds onto itself, on voxels equal to the level, the angle is -pi, and pi with
+     * ISOLINE_FOREGROUND_BELOW, as beside a level just above. NaN of a surface without area.
      */
     double mean_curvature;
     /** The number of edges that have one triangle, because the surface ends there. */
@@ -2177,19 +2178,23 @@ isoline_status isoline_isosurface(isoline_context *context,
  * @param vertex_count the number of vertices, at most 2^32 - 2.
  * @param triangles three indices of vertices, from 0, for each triangle; NULL if there is none.
  * @param triangle_count the number of triangles, at most (2^32 - 2) / 3.
+ * @param foreground an isoline_foreground: the side of the level on which voxels were inside. Where the surface folds onto
+ *   itself, ISOLINE_FOREGROUND_ABOVE measures the curvature of a slit, as isoline_isosurface does, and _BELOW that of a
+ *   sheet.
  * @param progress NULL for none.
  * @param surface not NULL; receives the surface, with copies of the arrays, to be freed with isoline_surface_free. Not written
  *   on failure.
  * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite and an index that
- *   there is not; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one
- *   after the other.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite, an index that
+ *   there is not, and another foreground; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread;
+ *   calls on one context run one after the other.
  */
 isoline_status isoline_surface_new(isoline_context *context,
                                    const float *vertices,
                                    size_t vertex_count,
                                    const uint32_t *triangles,
                                    size_t triangle_count,
+                                   uint32_t foreground,
                                    const isoline_progress *progress,
                                    isoline_surface **surface,
                                    isoline_report *report);

@@ -896,18 +896,20 @@ inline report isosurface(context &context, const any_image &input, surface &surf
 }
 
 /**
- * Makes a surface of a mesh: three coordinates for each vertex, three vertices for each triangle. Throws
+ * Makes a surface of a mesh: three coordinates for each vertex, three vertices for each triangle, and the side of the level
+ * on which voxels were inside. Throws
  * std::invalid_argument if the number of either is not a multiple of 3.
  */
 inline report surface_of_mesh(context &context, span<const float> vertices, span<const std::uint32_t> triangles,
-                              surface &surface, const progress &on_progress = {}) {
+                              surface &surface, const progress &on_progress = {},
+                              isoline_foreground foreground = ISOLINE_FOREGROUND_ABOVE) {
     if (vertices.size() % 3 != 0 || triangles.size() % 3 != 0) {
         throw std::invalid_argument("vertices and triangles must have three numbers each (got " +
                                     std::to_string(vertices.size()) + " and " + std::to_string(triangles.size()) + ")");
     }
     return detail::run(on_progress, surface, [&](auto watch, auto out, auto reported) {
         return isoline_surface_new(context.get(), vertices.data(), vertices.size() / 3, triangles.data(),
-                                   triangles.size() / 3, watch, out, reported);
+                                   triangles.size() / 3, foreground, watch, out, reported);
     });
 }
 

@@ -33,6 +33,10 @@ constexpr double IS_EIGHTH_TANGENT = 0.41421356237309503;
 constexpr double IS_NEAR_TANGENT = 0.198912367379658;
 constexpr double IS_FAR_TANGENT = 0.6681786379192989;
 
+// The tangent below which an angle is that of a fold by half a turn. Folds on voxels that equal the level have 0 or what
+// rounding makes of it, other angles of more than a quarter turn far more.
+constexpr double IS_FOLD_TANGENT = 1e-6;
+
 // The measures of IS_BLOCK triangles. The number of borders is whole.
 struct isoline_is_sums {
     double area, volume, curvature, borders;

@@ -114,8 +114,10 @@ __device__ __forceinline__ isoline_is_sums measures_of(const isoline_is_job &job
         const double length = __dsqrt_rn(dot(along, along));
         if (length == 0.0) continue;
         const double sine = __ddiv_rn(dot(cross(normal, other_normal), along), length), cosine = dot(normal, other_normal);
-        // Most edges of a mask's surface are flat.
-        const double angle = sine == 0.0 && cosine > 0.0 ? 0.0 : angle_of(sine, cosine);
+        // A fold has no sign of its own. Most edges of a mask's surface are flat.
+        const bool is_fold = fabs(sine) < __dmul_rn(-cosine, IS_FOLD_TANGENT);
+        const double fold = job.below ? 4.0 * IS_QUARTER_PI : -4.0 * IS_QUARTER_PI;
+        const double angle = is_fold ? fold : sine == 0.0 && cosine > 0.0 ? 0.0 : angle_of(sine, cosine);
         found.curvature = __dadd_rn(found.curvature, __dmul_rn(__dmul_rn(length, angle), 0.5));
     }
     return found;

@@ -250,7 +250,9 @@ fn isosurface(context: &Context) -> Result<Vec<u8>> {
         let mut other = Surface::new();
         armed(|| isosurface::run(context, source.into(), &params, None, &mut other))?;
         assert!(other == surface);
-        armed(|| isosurface::of_mesh(context, surface.vertices(), surface.triangles(), None, &mut other))?;
+        armed(|| {
+            isosurface::of_mesh(context, surface.vertices(), surface.triangles(), params.foreground, None, &mut other)
+        })?;
         assert!(other.normals() == surface.normals());
     }
     Ok(found)

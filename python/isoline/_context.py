@@ -296,8 +296,8 @@ class Context(Owned):
         call = self.isosurface_caller(image, **options)
         return self._found(Surface, call, progress)
 
-    def surface(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, progress: ProgressLike = None,
-                report: Report | None = None) -> Surface:
+    def surface(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, foreground: str = "above",
+                progress: ProgressLike = None, report: Report | None = None) -> Surface:
         """The Surface of a mesh, with its normals and measures; see Surface.of_mesh."""
         arrays = [numpy.asarray(array) for array in (vertices, triangles)]
         for name, array, kinds in zip(("vertices", "triangles"), arrays, ("fiu", "iu")):
@@ -312,9 +312,10 @@ class Context(Owned):
                                   f"{arrays[0][beyond][0]}); choose a larger unit")
         if not numpy.array_equal(corners, arrays[1]):
             raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
+        side = c_uint32(self.library.params("isosurface", foreground=foreground).foreground)
         call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(
             "surface_new", self, c_void_p(points.ctypes.data), c_size_t(len(points)), c_void_p(corners.ctypes.data),
-            c_size_t(len(corners)), progress, handle, filled(report)))
+            c_size_t(len(corners)), side, progress, handle, filled(report)))
         return self._found(Surface, call, progress)
 
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):

@@ -195,18 +195,21 @@ class Surface:
         self.closed: bool = bool(arrays.closed)
 
     @classmethod
-    def of_mesh(cls, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, device="auto", progress=None,
-                report=None) -> Surface:
+    def of_mesh(cls, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, foreground="above", device="auto",
+                progress=None, report=None) -> Surface:
         """The Surface of a mesh, such as one that was joined of parts or smoothed, with its normals and measures. Its level
         is NaN.
 
         vertices: an array (n, 3) of x, y and z, finite, which are rounded to float32: move a mesh far from the origin there
         first. triangles: an array (m, 3) of indices of vertices, counterclockwise for who looks from outside. Each edge is
         to have one or two triangles, of opposite directions: else volume and mean_curvature mean nothing, and closed may be
-        true. A vertex without triangles counts as a piece. The CPU computes, whatever the device.
+        true. A vertex without triangles counts as a piece. foreground: the side of the level on which voxels were inside;
+        where the surface folds onto itself, "above" measures the curvature of a slit, "below" that of a sheet. The CPU
+        computes, whatever the device.
         """
         from ._context import context_of
-        return context_of(device).surface(vertices, triangles, progress=progress, report=report)
+        return context_of(device).surface(vertices, triangles, foreground=foreground, progress=progress,
+                                          report=report)
 
     def __repr__(self) -> str:
         return f"<a surface of {len(self.triangles)} triangles, area {self.area:g}>"

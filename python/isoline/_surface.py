@@ -118,7 +118,7 @@ def fill_means(at, keys, line, triangles):
         row[means] = numpy.bincount(centres, row[edges], len(keys))[means] / counts[means]
 
 
-def joined(parts, level, device):
+def joined(parts, level, foreground, device):
     """The Surface of the parts of all slabs, in their order."""
     keys, own, places = numpy.unique(numpy.concatenate([keys for keys, _, _ in parts]), return_index=True,
                                      return_inverse=True)
@@ -126,6 +126,6 @@ def joined(parts, level, device):
     vertices = numpy.concatenate([vertices for _, vertices, _ in parts])[own]
     triangles = numpy.concatenate([places.ravel()[first + triangles]
                                    for first, (_, _, triangles) in zip(firsts, parts)]).reshape(-1, 3)
-    found = context_of(device).surface(vertices, triangles)
+    found = context_of(device).surface(vertices, triangles, foreground=foreground)
     found.level = float(level)
     return found

@@ -135,7 +135,7 @@ def isosurface(image: da.Array, *, spacing: Spacing = None, device: str = "auto"
     options = dict(spacing=steps, device=device, **{name: values[name] for name in ("level", "foreground", "close")})
     parts = [dask.delayed(_surface.part)(image[first:end + 1], first, end == ends[-1], **options)
              for first, end in zip([0, *ends], ends)]
-    return dask.delayed(_surface.joined)(parts, values["level"], device)
+    return dask.delayed(_surface.joined)(parts, values["level"], values["foreground"], device)
 
 
 def by_slices(function, join, image, **options):

@@ -187,6 +187,15 @@ def test_isosurface(image, level, foreground, close):
         assert equal(now(lazy), isoline.isosurface(image, **parameters))
 
 
+def test_isosurfaces_that_fold_on_voxels_at_the_level():
+    image = numpy.full((5, 5, 5), 2, numpy.uint8)
+    image[:3, 2, :] = 1
+    for foreground, curvature in (("above", 0.3340), ("below", 0.9242)):
+        found = isoline.isosurface(image, level=1, foreground=foreground)
+        lazy = by_chunk.isosurface(da.from_array(image, chunks=2), level=1, foreground=foreground)
+        assert equal(now(lazy), found) and abs(found.mean_curvature - curvature) < 1e-4
+
+
 def test_isosurfaces_with_means_in_cells():
     """A slab knows which of its vertices they are: the surface of noise has some in most rows."""
     image = NOISE[:32, :20, :33].astype(numpy.float32)

@@ -78,7 +78,8 @@ pub struct isoline_surface_arrays {
     pub volume: f64,
     /// The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
     /// normals of the two triangles, positive where the surface bulges outwards, divided by twice the area. 1/R of a
-    /// ball. NaN of a surface without area.
+    /// ball. Where a surface folds onto itself, on voxels equal to the level, the angle is -pi, and pi with
+    /// ISOLINE_FOREGROUND_BELOW, as beside a level just above. NaN of a surface without area.
     pub mean_curvature: f64,
     /// The number of edges that have one triangle, because the surface ends there.
     pub border_edge_count: u64,
@@ -161,13 +162,16 @@ pub unsafe extern "C" fn isoline_isosurface(
 /// @param vertex_count the number of vertices, at most 2^32 - 2.
 /// @param triangles three indices of vertices, from 0, for each triangle; NULL if there is none.
 /// @param triangle_count the number of triangles, at most (2^32 - 2) / 3.
+/// @param foreground an isoline_foreground: the side of the level on which voxels were inside. Where the surface folds onto
+///   itself, ISOLINE_FOREGROUND_ABOVE measures the curvature of a slit, as isoline_isosurface does, and _BELOW that of a
+///   sheet.
 /// @param progress NULL for none.
 /// @param surface not NULL; receives the surface, with copies of the arrays, to be freed with isoline_surface_free. Not written
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite and an index that
-///   there is not; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one
-///   after the other.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite, an index that
+///   there is not, and another foreground; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread;
+///   calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_surface_new(
     context: *mut isoline_context,
@@ -175,6 +179,7 @@ pub unsafe extern "C" fn isoline_surface_new(
     vertex_count: usize,
     triangles: *const u32,
     triangle_count: usize,
+    foreground: u32,
     progress: *const isoline_progress,
     surface: *mut *mut isoline_surface,
     report: *mut isoline_report,
@@ -186,8 +191,9 @@ pub unsafe extern "C" fn isoline_surface_new(
             let context = self::context(context)?;
             let vertices = check::slice(vertices.cast::<[f32; 3]>(), vertex_count, "vertices")?;
             let triangles = check::slice(triangles.cast::<[u32; 3]>(), triangle_count, "triangles")?;
+            let foreground = parameters::FOREGROUND.chosen(foreground, &FOREGROUNDS)?;
             object::compute(progress, (surface, "surface"), report, isoline_surface, |progress, found| {
-                isosurface::of_mesh(context, vertices, triangles, progress, found)
+                isosurface::of_mesh(context, vertices, triangles, foreground, progress, found)
             })
         }
     })

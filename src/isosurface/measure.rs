@@ -4,10 +4,11 @@
 use super::cpu::Mesh;
 use super::{Measures, Surface};
 use crate::device::kernels::isosurface::{
-    IS_BLOCK, IS_EIGHTH_TANGENT, IS_FAR_TANGENT, IS_MOST_FLAT, IS_NEAR_TANGENT, IS_NONE, IS_QUARTER_PI, IS_TERMS,
+    IS_BLOCK, IS_EIGHTH_TANGENT, IS_FAR_TANGENT, IS_FOLD_TANGENT, IS_MOST_FLAT, IS_NEAR_TANGENT, IS_NONE,
+    IS_QUARTER_PI, IS_TERMS,
 };
 use crate::error::Result;
-use crate::image::{par_collected, push, zeroed};
+use crate::image::{Foreground, par_collected, push, zeroed};
 use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
 use rayon::prelude::*;
@@ -72,11 +73,11 @@ fn parts(Mesh { vertices, triangles }: &Mesh) -> Result<Vec<Part>> {
 
 /// Returns the surface of a mesh, with normals and measures, and adds `units` of progress to the ticker. It runs in the pool of
 /// the context.
-pub(super) fn surface(mesh: Mesh, level: f64, ticker: &Ticker, units: u64) -> Result<Surface> {
+pub(super) fn surface(mesh: Mesh, level: f64, foreground: Foreground, ticker: &Ticker, units: u64) -> Result<Surface> {
     let parts = parts(&mesh)?;
     let normals = normals(&mesh, &parts, ticker)?;
     ticker.add(units / 2);
-    let measures = measures(&mesh, &parts, level, ticker)?;
+    let measures = measures(&mesh, &parts, level, foreground, ticker)?;
     ticker.add(units - units / 2);
     let Mesh { vertices, triangles } = mesh;
     Ok(Surface { vertices, normals, triangles, measures })
@@ -222,6 +223,12 @@ fn angle_of(sine: f64, cosine: f64) -> f64 {
     angle.copysign(sine)
 }
 
+/// Returns the angle by which a surface folds onto itself. Voxels equal to the level are between its two sheets: low ones,
+/// around which it bends inwards, or high ones with [`Foreground::Below`].
+pub(super) fn fold_of(foreground: Foreground) -> f64 {
+    if foreground == Foreground::Below { 4.0 * IS_QUARTER_PI } else { -4.0 * IS_QUARTER_PI }
+}
+
 /// The measures of triangles, which are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sums {
@@ -270,8 +277,8 @@ impl Sums {
     }
 }
 
-/// Returns the measures of a triangle.
-fn sums_of(mesh: &Mesh, sides: &[AtomicU32], index: usize) -> Sums {
+/// Returns the measures of a triangle; `fold` is the angle of a fold by half a turn, which has no sign of its own.
+fn sums_of(mesh: &Mesh, sides: &[AtomicU32], fold: f64, index: usize) -> Sums {
     let (triangle, first) = (mesh.triangles[index], 3 * index);
     let borders = (first..first + 3).filter(|side| sides[*side].load(Relaxed) == NONE).count() as u64;
     let normal = normal(mesh, triangle);
@@ -293,15 +300,22 @@ fn sums_of(mesh: &Mesh, sides: &[AtomicU32], index: usize) -> Sums {
         }
         let [sine, cosine] = [dot(cross(normal, beyond), along) / length, dot(normal, beyond)];
         // Most edges of a mask's surface are flat.
-        let angle = if sine == 0.0 && cosine > 0.0 { 0.0 } else { angle_of(sine, cosine) };
+        let angle = if sine == 0.0 && cosine > 0.0 {
+            0.0
+        } else if sine.abs() < -cosine * IS_FOLD_TANGENT {
+            fold
+        } else {
+            angle_of(sine, cosine)
+        };
         found.curvature += length * angle / 2.0;
     }
     found
 }
 
 /// Measures a mesh.
-fn measures(mesh: &Mesh, parts: &[Part], level: f64, ticker: &Ticker) -> Result<Measures> {
+fn measures(mesh: &Mesh, parts: &[Part], level: f64, foreground: Foreground, ticker: &Ticker) -> Result<Measures> {
     let Mesh { vertices, triangles } = mesh;
+    let fold = fold_of(foreground);
     let sides = opposite_sides(triangles, parts, ticker)?;
     let tasks = par_collected((0..triangles.len().div_ceil(TASK_TRIANGLES)).into_par_iter().map(|task| {
         let first = task * TASK_TRIANGLES;
@@ -309,7 +323,7 @@ fn measures(mesh: &Mesh, parts: &[Part], level: f64, ticker: &Ticker) -> Result<
         let mut blocks = [Sums::default(); TASK_TRIANGLES / IS_BLOCK];
         if !ticker.is_cancelled() {
             for (block, sums) in (first..end).step_by(IS_BLOCK).zip(&mut blocks) {
-                let own = |at| if block + at < end { sums_of(mesh, &sides, block + at) } else { Sums::default() };
+                let own = |at| if block + at < end { sums_of(mesh, &sides, fold, block + at) } else { Sums::default() };
                 *sums = Sums::of_block(std::array::from_fn(own));
             }
         }

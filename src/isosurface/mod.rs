@@ -103,7 +103,8 @@ pub struct Measures {
     pub volume: f64,
     /// The mean over the area of the mean curvature, `Σ l θ / 2 / area` over the edges, with the length l and the angle
     /// θ between the normals of the two triangles, positive where the surface bulges outwards: 1/R of a ball. Edges with
-    /// one triangle count 0. NaN of a surface without area.
+    /// one triangle count 0. Where a surface folds onto itself, on voxels equal to the level, θ is −π, and π with
+    /// [`Foreground::Below`], as beside a level just above. NaN of a surface without area.
     pub mean_curvature: f64,
     /// The number of edges that have one triangle, because the surface ends there; 0 of a closed surface.
     pub border_edges: u64,
@@ -231,7 +232,9 @@ pub fn run(
 /// context, fastest where triangles have about the order of their vertices.
 ///
 /// Each edge is to have one or two triangles, of opposite directions: of more, those that follow one another meet, two by two.
-/// A vertex without triangles counts as a piece, and in Euler's number: leave such vertices out.
+/// A vertex without triangles counts as a piece, and in Euler's number: leave such vertices out. `foreground` is the side of
+/// the level on which voxels were inside: where the surface folds onto itself, [`Foreground::Above`] measures the curvature of a
+/// slit, as [`run`] does, and [`Foreground::Below`] that of a sheet.
 ///
 /// # Errors
 /// A vertex that is not finite, a triangle with a vertex that there is not, 2³² − 1 or more vertices or corners of triangles, out
@@ -240,6 +243,7 @@ pub fn of_mesh(
     context: &Context,
     vertices: &[[f32; 3]],
     triangles: &[[u32; 3]],
+    foreground: Foreground,
     mut progress: Option<&mut Progress<'_>>,
     surface: &mut Surface,
 ) -> Result<Report> {
@@ -249,7 +253,7 @@ pub fn of_mesh(
     ticker.expect(2);
     *surface = in_pool(context, &mut progress, &ticker, || {
         let mesh = cpu::Mesh::checked(vertices, triangles, &ticker)?;
-        measure::surface(mesh, f64::NAN, &ticker, 2)
+        measure::surface(mesh, f64::NAN, foreground, &ticker, 2)
     })?;
     let mut report = Report::on_cpu(context, started, 0);
     report.complete(started, format_args!("a mesh of {} triangles", triangles.len()));
@@ -326,7 +330,7 @@ fn of_slices(
         for mesh in meshes {
             whole.append(mesh, plan.level, &ticker)?;
         }
-        measure::surface(whole, plan.level, &ticker, 2)
+        measure::surface(whole, plan.level, plan.foreground, &ticker, 2)
     })?;
     Ok((Report::on_cpu(context, started, depth), found))
 }
@@ -345,7 +349,7 @@ fn on_cpu(
     let all = Own { at: 0..input.shape()[2], first: 0 };
     let found = in_pool(context, progress, &ticker, || {
         let mesh = cpu::mesh(plan, input, &all, &ticker)?;
-        measure::surface(mesh, plan.level, &ticker, ticker.units_left())
+        measure::surface(mesh, plan.level, plan.foreground, &ticker, ticker.units_left())
     })?;
     Ok((Report::on_cpu(context, started, input.shape()[2]), found))
 }

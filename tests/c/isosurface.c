@@ -154,8 +154,8 @@ static void a_mesh_has_the_measures_of_its_isosurface(const char *device) {
     GOOD(run(&work));
     const isoline_surface_arrays all = arrays_of(work.made);
     isoline_surface *made = NULL;
-    GOOD(isoline_surface_new(work.context, all.vertices, all.vertex_count, all.triangles, all.triangle_count, NULL, &made,
-                             &work.report));
+    GOOD(isoline_surface_new(work.context, all.vertices, all.vertex_count, all.triangles, all.triangle_count,
+                             ISOLINE_FOREGROUND_ABOVE, NULL, &made, &work.report));
     CHECK_NUMBER(work.report.device_kind, ISOLINE_DEVICE_CPU);
     const isoline_surface_arrays other = arrays_of(made);
     CHECK(other.vertices != all.vertices && isnan(other.level));
@@ -170,34 +170,41 @@ static void a_mesh_has_the_measures_of_its_isosurface(const char *device) {
     /* A tetrahedron, in an order and with a vertex that no isosurface has; then without one of its triangles. */
     const float corners[] = {0, 0, 0, 9, 9, 9, 2, 0, 0, 0, 3, 0, 0, 0, 4};
     uint32_t sides[] = {4, 3, 2, 0, 3, 4, 2, 3, 0, 4, 2, 0};
-    GOOD(isoline_surface_new(work.context, corners, 5, sides, 4, NULL, &made, NULL));
+    GOOD(isoline_surface_new(work.context, corners, 5, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL));
     isoline_surface_arrays found = arrays_of(made);
     CHECK(found.closed == 1 && fabs(found.volume + 4) < 1e-12 && fabs(found.area - (13 + sqrt(61))) < 1e-12);
     CHECK(found.piece_count == 2 && found.euler == 3 && found.normals[3] == 0 && found.normals[4] == 0);
     isoline_surface_free(made);
-    GOOD(isoline_surface_new(work.context, corners, 5, sides, 3, NULL, &made, NULL));
+    GOOD(isoline_surface_new(work.context, corners, 5, sides, 3, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL));
     found = arrays_of(made);
     CHECK(found.closed == 0 && found.border_edge_count == 3 && isnan(found.volume));
     isoline_surface_free(made);
-    GOOD(isoline_surface_new(work.context, NULL, 0, NULL, 0, NULL, &made, NULL));
+    GOOD(isoline_surface_new(work.context, NULL, 0, NULL, 0, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL));
     found = arrays_of(made);
     CHECK(found.vertices == NULL && found.triangles == NULL && found.area == 0 && found.piece_count == 0);
     isoline_surface_free(made);
 
     made = NULL;
     const float broken[] = {0, 0, 0, 1, 0, 0, 0, NAN, 0};
-    REFUSED(isoline_surface_new(work.context, broken, 3, sides, 0, NULL, &made, NULL), ISOLINE_INVALID_ARGUMENT, "vertex 2");
+    REFUSED(isoline_surface_new(work.context, broken, 3, sides, 0, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_INVALID_ARGUMENT, "vertex 2");
+    REFUSED(isoline_surface_new(work.context, corners, 5, sides, 4, 9, NULL, &made, NULL), ISOLINE_INVALID_ARGUMENT,
+            "foreground");
     sides[7] = 5;
-    REFUSED(isoline_surface_new(work.context, corners, 5, sides, 4, NULL, &made, NULL), ISOLINE_INVALID_ARGUMENT,
-            "as triangle 2");
-    REFUSED(isoline_surface_new(work.context, corners, 0, sides, 4, NULL, &made, NULL), ISOLINE_INVALID_ARGUMENT,
-            "less than the number of its vertices, 0");
-    REFUSED(isoline_surface_new(work.context, NULL, 5, sides, 4, NULL, &made, NULL), ISOLINE_NULL_POINTER, "vertices");
-    REFUSED(isoline_surface_new(work.context, corners, 5, NULL, 4, NULL, &made, NULL), ISOLINE_NULL_POINTER, "triangles");
-    REFUSED(isoline_surface_new(work.context, corners, SIZE_MAX / 2, sides, 4, NULL, &made, NULL), ISOLINE_INVALID_SIZE,
-            "vertices");
-    REFUSED(isoline_surface_new(work.context, corners, 5, sides, 4, NULL, NULL, NULL), ISOLINE_NULL_POINTER, "surface");
-    REFUSED(isoline_surface_new(NULL, corners, 5, sides, 4, NULL, &made, NULL), ISOLINE_NULL_POINTER, "context");
+    REFUSED(isoline_surface_new(work.context, corners, 5, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_INVALID_ARGUMENT, "as triangle 2");
+    REFUSED(isoline_surface_new(work.context, corners, 0, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_INVALID_ARGUMENT, "less than the number of its vertices, 0");
+    REFUSED(isoline_surface_new(work.context, NULL, 5, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_NULL_POINTER, "vertices");
+    REFUSED(isoline_surface_new(work.context, corners, 5, NULL, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_NULL_POINTER, "triangles");
+    REFUSED(isoline_surface_new(work.context, corners, SIZE_MAX / 2, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_INVALID_SIZE, "vertices");
+    REFUSED(isoline_surface_new(work.context, corners, 5, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, NULL, NULL),
+            ISOLINE_NULL_POINTER, "surface");
+    REFUSED(isoline_surface_new(NULL, corners, 5, sides, 4, ISOLINE_FOREGROUND_ABOVE, NULL, &made, NULL),
+            ISOLINE_NULL_POINTER, "context");
     CHECK(made == NULL);
     end(&work);
 }

@@ -315,7 +315,7 @@ void isosurface(Bytes &bytes) {
     }
     twin = nullptr;
     const isoline_status joined = CALL(isoline_surface_new(stage.device.get(), vertices.data(), found.vertex_count, triangles.data(),
-                                                           found.triangle_count, nullptr, &twin, nullptr));
+                                                           found.triangle_count, params.value().foreground, nullptr, &twin, nullptr));
     MUST(joined == ISOLINE_OK || (spoilt && joined == ISOLINE_INVALID_ARGUMENT));
     if (!spoilt) {
         isoline_surface_arrays other = defaults(isoline_surface_arrays_init);

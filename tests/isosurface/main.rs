@@ -10,7 +10,7 @@ use common::Numbers;
 use isoline::isolines::{self, Polylines};
 use isoline::isosurface::{self, Foreground, Params, Surface};
 use isoline::{Context, ErrorKind, Image, Input};
-use ndarray::{Array3, ArrayView3, s};
+use ndarray::{Array3, ArrayView3, Axis, s};
 use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::ops::ControlFlow;
@@ -302,6 +302,66 @@ fn curvature_passes_triangles_without_area() {
     assert!((measures[1].area / measures[0].area - 1.0).abs() < 1e-3, "{measures:?}");
     assert!((measures[1].mean_curvature / measures[0].mean_curvature - 1.0).abs() < 1e-2, "{measures:?}");
     assert_eq!((measures[1].pieces, measures[1].euler), (1, 2));
+}
+
+/// A volume in all 48 orientations.
+fn orientations<T: Clone>(volume: &Array3<T>) -> Vec<Array3<T>> {
+    let axes = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let all = axes.into_iter().flat_map(|axes| (0..8).map(move |flips| (axes, flips)));
+    let turned = |(axes, flips): ([usize; 3], usize)| {
+        let mut view = volume.view().permuted_axes(axes);
+        (0..3).filter(|axis| flips >> axis & 1 == 1).for_each(|axis| view.invert_axis(Axis(axis)));
+        view.to_owned()
+    };
+    all.map(turned).collect()
+}
+
+#[test]
+fn folds_on_voxels_at_the_level_have_the_curvature_beside_it() {
+    let context = Context::new("cpu").unwrap();
+    let mut slot = Array3::from_elem((5, 5, 5), 2u8);
+    slot.slice_mut(s![..3, 2, ..]).fill(1);
+    let mut plate = Array3::from_elem((5, 5, 5), 2u8);
+    plate.slice_mut(s![1..3, 2, 1..4]).fill(1);
+    let mut block = Array3::from_elem((6, 6, 6), 2u8);
+    block.slice_mut(s![1..4, 2, 1..5]).fill(1);
+    block.slice_mut(s![3..5, 2..4, 2..4]).fill(0);
+    for (name, volume) in [("slot", slot), ("plate", plate), ("block", block)] {
+        for (foreground, spacing) in
+            [Foreground::Above, Foreground::Below].map(|side| [(side, 1.0), (side, 0.7)]).concat()
+        {
+            for close in [true, false] {
+                let params = |level| Params { foreground, close, spacing: [spacing; 3], ..at(level) };
+                let found: Vec<Surface> = orientations(&volume)
+                    .iter()
+                    .map(|turned| {
+                        let found = surface_of(turned.view(), &params(1.0));
+                        let [own, moved] =
+                            [*found.measures(), *surface_of(turned.view(), &params(1.0 + 1e-6)).measures()];
+                        let difference = (own.mean_curvature / moved.mean_curvature - 1.0).abs();
+                        assert!(
+                            difference < 1e-5,
+                            "{name}, {params:?}: {own:?} beside {moved:?}",
+                            params = params(1.0)
+                        );
+                        found
+                    })
+                    .collect();
+                let [first, others @ ..] = &found[..] else { unreachable!() };
+                // Diagonals of polygons that are not flat may differ, and so may areas.
+                let same = |other: &&Surface| (other.measures().area / first.measures().area - 1.0).abs() < 1e-6;
+                assert!(others.iter().filter(same).count() >= 3, "{name}");
+                for other in others.iter().filter(same) {
+                    let [own, other] = [first, other].map(|surface| surface.measures().mean_curvature);
+                    assert!((own / other - 1.0).abs() < 1e-6, "{name}, {foreground:?}: {own} and {other}");
+                }
+                let mut joined = Surface::new();
+                isosurface::of_mesh(&context, first.vertices(), first.triangles(), foreground, None, &mut joined)
+                    .unwrap();
+                assert_eq!(joined.measures().mean_curvature, first.measures().mean_curvature, "{name}, a mesh");
+            }
+        }
+    }
 }
 
 #[test]
