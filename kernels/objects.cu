@@ -6,7 +6,8 @@
 //   iterate   one iteration
 //   sums      the sums over the voxels of each object
 //   means     the means of each object and its background, and its score
-//   moved     the voxels that each object has gained or lost since the fronts were judged last
+//   moved     the voxels that each object has gained or lost since the fronts were judged last, and the way of its front in
+//             the last iteration
 //   rest      whether an object has moved by more than the tolerance; the labels that are judged next time
 #include "block_scan.cuh"
 #include "objects.h"
@@ -394,40 +395,59 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isolin
     *job.answer = 1;
 }
 
-// Block OB_THREADS, grid: tiles. Counts the voxels of objects[] that have another label than when the fronts were judged last, and
-// answers whether one of them is two voxels or more from where its label was then.
+// Returns how far the front of a voxel's object has moved at the voxel in an iteration, in parts of the smallest spacing.
+__device__ __forceinline__ u32 way_of(const Voxel &now, const Voxel &old)
+{
+    const float before = now.label == old.label ? old.distance : -old.distance;
+    const float way = fminf(fabsf(__fsub_rn(now.distance, before)), 1.0f);
+    return __float2uint_rz(__fmul_rn(way, static_cast<float>(OB_WAY_PARTS)));
+}
+
+// Block OB_THREADS, grid: tiles. Counts the voxels of objects[] that have another label than when the fronts were judged
+// last, answers whether one of them is two voxels or more from where its label was then, and adds the ways of the last
+// iteration.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_moved(isoline_ob_job job)
 {
+    // With a tolerance of 0 nothing may have changed in the last iteration, neither beside a front nor elsewhere.
+    if (job.change_tolerance == 0.0 && threadIdx.x == 0 && job.changed[blockIdx.x]) *job.answer = 1;
     for_each_of_tile(job, [&](const Place &at, bool is_inside) {
         if (!is_inside) return;
         const u32 label = job.labels[at.index], before = job.judged[at.index];
+        const Voxel now = {label, job.distances[at.index]}, old = {job.new_labels[at.index], job.new_distances[at.index]};
+        const u32 way = label == OB_BACKGROUND ? 0 : way_of(now, old);
+        if (label == before && way == 0) return;
+        u64 around[SIDES];
+        indices_around(job, at, around);
+        bool was_beside = false, has_other = false;
+        for (u32 place = 0; place < SIDES; ++place) {
+            was_beside |= job.judged[around[place]] == label;
+            has_other |= job.labels[around[place]] != label;
+        }
+        if (has_other && way > 0) atomicAdd(&job.objects[label].way, u64{way});
         if (label == before) return;
         if (label != OB_BACKGROUND) atomicAdd(&job.objects[label].moved, u64{1});
         if (before != OB_BACKGROUND) atomicAdd(&job.objects[before].moved, u64{1});
-        u64 around[SIDES];
-        indices_around(job, at, around);
-        bool was_beside = false;
-        for (u32 place = 0; place < SIDES; ++place) was_beside |= job.judged[around[place]] == label;
         if (!was_beside) *job.answer = 1;
     });
 }
 
-// Returns whether an object of so many voxels, of which `moved` are new or lost, has moved by more than the tolerance.
-__device__ __forceinline__ bool has_moved(const isoline_ob_job &job, u64 moved, u64 voxels)
+// Returns whether an object has moved by more than the tolerance, or would at its front's present speed.
+__device__ __forceinline__ bool has_moved(const isoline_ob_job &job, const isoline_ob_object &object)
 {
-    const double gone = static_cast<double>(moved), size = static_cast<double>(voxels);
+    const double way = __dmul_rn(static_cast<double>(object.way), job.interval);
+    const double gone = fmax(static_cast<double>(object.moved), way), size = static_cast<double>(object.voxels);
     const double square = __dmul_rn(gone, gone), most = __dmul_rn(job.most_moved, size);
     return job.depth == 1 ? square > most : __dmul_rn(square, gone) > __dmul_rn(most, size);
 }
 
-// Block OB_THREADS, grid: tiles. Answers whether an object has moved, makes its count 0 again, and judged[] the labels.
+// Block OB_THREADS, grid: tiles. Answers whether an object has moved, makes its sums 0 again, and judged[] the labels.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_rest(isoline_ob_job job)
 {
     const u64 threads = static_cast<u64>(gridDim.x) * OB_THREADS;
     for (u64 label = static_cast<u64>(blockIdx.x) * OB_THREADS + threadIdx.x; label < job.label_count; label += threads) {
         isoline_ob_object &object = job.objects[label];
-        if (label != OB_BACKGROUND && has_moved(job, object.moved, object.voxels)) *job.answer = 1;
-        object.moved = 0;
+        if (label != OB_BACKGROUND && has_moved(job, object)) *job.answer = 1;
+        object.moved = object.way = 0;
     }
     for_each_of_tile(job, [&](const Place &at, bool is_inside) {
         if (is_inside) job.judged[at.index] = job.labels[at.index];

@@ -37,6 +37,9 @@ constexpr u32 OB_FIRST_ROUNDS = 6;
 // does. Fronts come to rest so.
 constexpr double OB_SMALLEST_SHIFT = 0.015625;
 
+// Ways of fronts are added as whole numbers of this many parts of the smallest spacing, so that the order does not count.
+constexpr double OB_WAY_PARTS = 65536.0;
+
 // The largest level.
 constexpr u32 OB_MOST_LEVEL = 0xFFFF;
 
@@ -49,6 +52,7 @@ struct isoline_ob_score {
 struct isoline_ob_object {
     u64 sum_of_voxels, sum_of_levels;
     u64 moved;                           // voxels that it has gained or lost since the fronts were judged last
+    u64 way;                             // of its front in the last iteration, the sum over the voxels beside it
     u32 ends[6];
     u64 voxels;
     double mean, background;             // levels; NaN where there is none
@@ -60,7 +64,7 @@ struct isoline_ob_object {
 struct isoline_ob_job {
     const u32 *labels;                     // before an iteration, or at a check
     const float *distances;
-    u32 *new_labels;
+    u32 *new_labels;                       // after an iteration; at a check those before the last iteration
     float *new_distances;
     unsigned char *facts;                  // OB_CHANGES and OB_STAYS
     const unsigned short *levels;
@@ -71,7 +75,9 @@ struct isoline_ob_job {
     u32 *answer;                           // 1 if a score has changed, or a front has moved
     const unsigned char *changed;          // of each tile: a voxel changed in the last iteration
     unsigned char *new_changed;
+    double change_tolerance;
     double most_moved;                     // see Plan::has_moved
+    double interval;                       // the iterations since the fronts were judged last, divided by OB_WAY_PARTS
     u32 width, height, depth;
     u32 tiles[3];
     u32 margin[3];                         // of a window, in voxels

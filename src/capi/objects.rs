@@ -40,10 +40,10 @@ pub struct isoline_objects_params {
     pub margin: f64,
     /// Stopping criterion: the voxels that an object may gain and lose in 10 iterations, in a check interval, or in 4 iterations
     /// times the ratio of the largest to the smallest spacing, whichever is longest, and still be at rest, as a share of the
-    /// surface of a ball of its size (of an image of one slice the
-    /// circumference of a disc): about the distance in voxels that its front moved; at least 0. The iterations end when all
-    /// objects are at rest, twice in turn where a brightness has changed, and no front has moved by two voxels anywhere.
-    /// Default 0.02.
+    /// surface of a ball of its size (of an image of one slice the circumference of a disc): about the distance in voxels
+    /// that its front moved; at least 0. At its speed in the last iteration it may not move farther in this time either;
+    /// with 0 nothing may have changed in the last iteration. The iterations end when all objects are at rest, twice in turn
+    /// where a brightness has changed, and no front has moved by two voxels anywhere. Default 0.02.
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
     /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of

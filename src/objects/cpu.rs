@@ -1,7 +1,7 @@
 //! The fronts on all threads. Parts of rows are updated while something changes in them or beside them.
 
 use super::row::{PART, Row, values_around};
-use super::scalar::{Constants, START_DISTANCE};
+use super::scalar::{BACKGROUND, Constants, START_DISTANCE, Voxel, WAY_PARTS, way};
 use super::statistics::{Statistics, Window};
 use crate::error::Result;
 use crate::image::{collected, zeroed};
@@ -95,17 +95,24 @@ impl Plan {
         if is_slice { tolerance.powi(2) * 4.0 * PI } else { tolerance.powi(3) * 36.0 * PI }
     }
 
-    /// Returns whether an object has moved by more than the tolerance. It has `voxels` voxels, and has gained and lost `moved`
-    /// in all; its front has moved by `moved` divided by the surface of a ball of its size (of a slice the circumference of
-    /// a disc). Powers are compared, because roots would not have the same bits on every device.
-    pub(super) fn has_moved(&self, moved: u64, voxels: u64) -> bool {
-        let (moved, voxels) = (moved as f64, voxels as f64);
+    /// Returns whether an object has moved by more than the tolerance, or would have at its present speed. It has `voxels`
+    /// voxels, and has gained and lost `moved` in all; its front has moved by `moved` divided by the surface of a ball of
+    /// its size (of a slice the circumference of a disc). The sum of the ways along its front in the last iteration, times
+    /// `factor`, takes the place of `moved` if it is more: a front that moves by less than a voxel changes no label. Powers
+    /// are compared, because roots would not have the same bits on every device.
+    fn has_moved(&self, moved: u64, ways: u64, factor: f64, voxels: u64) -> bool {
+        let (moved, voxels) = ((moved as f64).max(ways as f64 * factor), voxels as f64);
         if self.grid.shape[2] == 1 {
             moved * moved > self.most_moved() * voxels
         } else {
             moved * moved * moved > self.most_moved() * voxels * voxels
         }
     }
+}
+
+/// Returns the factor that makes voxels of so many iterations of a sum of [`way`]s of one.
+pub(super) fn way_factor(iterations: u64) -> f64 {
+    iterations as f64 / f64::from(WAY_PARTS)
 }
 
 /// The labels and distances of all voxels.
@@ -155,7 +162,10 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
         }
         let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
         if rest.is_due(scores_changed) {
-            rest.judge(have_moved(plan, &fields.labels, &mut judged, &statistics.voxels, ticker)?);
+            // The other fields are those before the last iteration.
+            let factor = way_factor(rest.passed());
+            let moved = have_moved(plan, [&fields, &next], &mut judged, &statistics.voxels, factor, ticker)?;
+            rest.judge(moved || (plan.change_tolerance == 0.0 && parts.have_changed()));
         }
         if scores_changed {
             parts.activate_all();
@@ -187,11 +197,16 @@ impl<'a> Rest<'a> {
         if self.converged || left == 0 { None } else { Some(self.plan.check_interval.min(left)) }
     }
 
+    /// Returns the iterations since the fronts were judged last.
+    pub(super) fn passed(&self) -> u64 {
+        self.iterations - self.judged
+    }
+
     /// Returns after a check whether the fronts are to be judged: after as many iterations as one needs that crosses the
     /// largest spacing.
     pub(super) fn is_due(&mut self, scores_changed: bool) -> bool {
         self.scores_changed |= scores_changed;
-        let passed = self.iterations - self.judged;
+        let passed = self.passed();
         passed >= LEAST_JUDGED.max(self.plan.check_interval)
             && passed as f64 >= ITERATIONS_PER_VOXEL * self.plan.anisotropy
     }
@@ -204,30 +219,50 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Returns whether a front has moved since the fronts were judged last, with the labels `judged`, which become `labels`: an
-/// object by more than the tolerance, or a front by two voxels anywhere, as at the tip of a long object.
-fn have_moved(plan: &Plan, labels: &[u32], judged: &mut [u32], voxels: &[u64], ticker: &Ticker) -> Result<bool> {
+/// Returns whether a front has moved since the fronts were judged last, with the labels `judged`, which become those of
+/// `now`: an object by more than the tolerance, or a front by two voxels anywhere, as at the tip of a long object. `before`
+/// is before the last iteration; see [`Plan::has_moved`] for the factor of its ways.
+fn have_moved(
+    plan: &Plan,
+    [now, before]: [&Fields; 2],
+    judged: &mut [u32],
+    voxels: &[u64],
+    factor: f64,
+    ticker: &Ticker,
+) -> Result<bool> {
     let width = plan.grid.shape[0];
-    let moved: Vec<AtomicU64> = collected(voxels.iter().map(|_| AtomicU64::default()))?;
+    // The voxels that an object has gained and lost, and the ways along its front.
+    let moved: Vec<[AtomicU64; 2]> = collected(voxels.iter().map(|_| Default::default()))?;
     let moved_far = AtomicBool::new(false);
-    labels.par_chunks(width).enumerate().for_each(|(row, labels)| {
-        let rows = rows_around(&plan.grid, row).map(|row| &judged[row]);
-        if ticker.is_cancelled() || labels == rows[0] {
+    now.labels.par_chunks(width).enumerate().for_each(|(row, labels)| {
+        if ticker.is_cancelled() {
             return;
         }
-        for (x, (label, before)) in labels.iter().zip(rows[0]).enumerate().filter(|(_, (now, before))| now != before) {
-            for index in [label, before] {
-                moved[*index as usize].fetch_add(1, Relaxed);
+        let places = rows_around(&plan.grid, row);
+        let own = places[0].clone();
+        let rows = places.each_ref().map(|row| &judged[row.clone()]);
+        for (x, (label, old)) in labels.iter().zip(rows[0]).enumerate().filter(|(_, (label, old))| label != old) {
+            for index in [label, old] {
+                moved[*index as usize][0].fetch_add(1, Relaxed);
             }
             if !values_around(&rows, x).contains(label) {
                 moved_far.store(true, Relaxed);
             }
         }
+        let rows = places.map(|row| &now.labels[row]);
+        let voxel =
+            |fields: &Fields, index: usize| Voxel { label: fields.labels[index], distance: fields.distances[index] };
+        for (x, index) in own.enumerate() {
+            let way = way(voxel(now, index), voxel(before, index));
+            if way > 0 && labels[x] != BACKGROUND && values_around(&rows, x).iter().any(|label| *label != labels[x]) {
+                moved[labels[x] as usize][1].fetch_add(way, Relaxed);
+            }
+        }
     });
     ticker.check()?;
-    try_par_copy(judged, labels, ticker)?;
-    let mut objects = moved.into_iter().zip(voxels).skip(1);
-    Ok(moved_far.into_inner() || objects.any(|(moved, voxels)| plan.has_moved(moved.into_inner(), *voxels)))
+    try_par_copy(judged, &now.labels, ticker)?;
+    let mut objects = moved.into_iter().map(|sums| sums.map(AtomicU64::into_inner)).zip(voxels).skip(1);
+    Ok(moved_far.into_inner() || objects.any(|([moved, ways], voxels)| plan.has_moved(moved, ways, factor, *voxels)))
 }
 
 /// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations
@@ -286,6 +321,11 @@ impl Parts {
 
     fn activate_all(&mut self) {
         self.changed.fill(1);
+    }
+
+    /// Returns whether any voxel has changed in the last iteration.
+    fn have_changed(&self) -> bool {
+        self.changed.iter().any(|changed| *changed != 0)
     }
 
     /// Makes those parts active in which something changed, and those beside them.

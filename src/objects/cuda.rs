@@ -3,7 +3,7 @@
 //! one number. A voxel takes 23 bytes.
 #![allow(unsafe_code)]
 
-use super::cpu::{Moved, Plan, Rest};
+use super::cpu::{Moved, Plan, Rest, way_factor};
 use super::statistics::Statistics;
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Kernel, Pinned, Stream, check_sides, geometry};
@@ -162,6 +162,7 @@ impl<'a> Fronts<'a> {
                 depth: shape[2] as u32,
                 tiles: of_axis.map(|count| count as u32),
                 margin: plan.grid.margin.map(|margin| u32::try_from(margin).unwrap_or(u32::MAX)),
+                change_tolerance: plan.change_tolerance,
                 most_moved: plan.most_moved(),
                 keep_starts: u32::from(plan.keep_starts),
                 label_count: labels as u32,
@@ -232,7 +233,7 @@ impl<'a> Fronts<'a> {
             }
             let scores_changed = self.check(ticker)?;
             if rest.is_due(scores_changed) {
-                rest.judge(self.have_moved(ticker)?);
+                rest.judge(self.have_moved(rest.passed(), ticker)?);
             }
             if scores_changed {
                 // Every voxel may change in the next iteration.
@@ -281,10 +282,11 @@ impl<'a> Fronts<'a> {
         self.answer(ticker)
     }
 
-    /// Returns whether a front has moved since the fronts were judged last; see `have_moved` in `cpu.rs`.
-    fn have_moved(&mut self, ticker: &Ticker) -> Result<bool> {
+    /// Returns whether a front has moved since the fronts were judged last, `passed` iterations ago; see `have_moved` in
+    /// `cpu.rs`.
+    fn have_moved(&mut self, passed: u64, ticker: &Ticker) -> Result<bool> {
         self.stream.fill(&self.answer, 0, size_of::<u32>(), 0)?;
-        let job = self.job_now();
+        let job = Job { interval: way_factor(passed), ..self.job_now() };
         // SAFETY: as in `new`.
         unsafe {
             let tiles = geometry([self.tiles, 1, 1], [OB_THREADS, 1, 1]);

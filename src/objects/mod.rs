@@ -85,9 +85,11 @@ pub struct Params {
     pub margin: Option<f64>,
     /// Stopping criterion: the fronts are at rest when each object has gained and lost at most this many voxels since they
     /// were judged last, as a share of the surface of a ball of its size (of an image of one slice the circumference of a
-    /// disc): about the distance in voxels that its front moved. No front may have moved by two voxels anywhere, and no score
-    /// may have changed, unless the fronts were at rest the time before, too. They are judged after 10 iterations, a check
-    /// interval, or 4 iterations times the ratio of the largest to the smallest spacing, whichever is most. Default 0.02.
+    /// disc): about the distance in voxels that its front moved. At its speed in the last iteration it may not move farther
+    /// in this time either, as a front may that has not reached the next voxel yet. With 0 nothing may have changed in the
+    /// last iteration. No front may have moved by two voxels anywhere, and no score may have changed, unless the fronts were
+    /// at rest the time before, too. They are judged after 10 iterations, a check interval, or 4 iterations times the ratio
+    /// of the largest to the smallest spacing, whichever is most. Default 0.02.
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu

@@ -4,7 +4,7 @@
 //! sum, so that every backend gives the same bits. Lengths are in units of the smallest spacing.
 
 use crate::device::kernels::objects::{
-    OB_BACKGROUND, OB_FALL, OB_FREE_CHANGES, OB_MOST_CHANGES, OB_SMALLEST_CHANGE, OB_START_DISTANCE,
+    OB_BACKGROUND, OB_FALL, OB_FREE_CHANGES, OB_MOST_CHANGES, OB_SMALLEST_CHANGE, OB_START_DISTANCE, OB_WAY_PARTS,
 };
 
 pub(super) const START_DISTANCE: f32 = OB_START_DISTANCE as f32;
@@ -12,6 +12,9 @@ pub(super) const SMALLEST_CHANGE: f32 = OB_SMALLEST_CHANGE as f32;
 pub(super) const FALL: f32 = OB_FALL as f32;
 const FREE_CHANGES: u8 = OB_FREE_CHANGES as u8;
 const MOST_CHANGES: u8 = OB_MOST_CHANGES as u8;
+
+/// The parts of the smallest spacing in which ways are counted.
+pub(super) const WAY_PARTS: f32 = OB_WAY_PARTS as f32;
 
 /// The label of the background.
 pub(super) const BACKGROUND: u32 = OB_BACKGROUND as u32;
@@ -97,6 +100,14 @@ pub(super) struct Pixel {
 pub(super) fn share_of_step(changes: u8) -> f32 {
     let halvings = changes.saturating_sub(FREE_CHANGES).min(MOST_CHANGES);
     f32::from_bits((127 - u32::from(halvings)) << 23)
+}
+
+/// Returns how far the front of a voxel's object has moved at the voxel in an iteration from `old` to `new`, in
+/// [`WAY_PARTS`] of the smallest spacing, at most all of them.
+#[inline(always)]
+pub(super) fn way(new: Voxel, old: Voxel) -> u64 {
+    let before = if new.label == old.label { old.distance } else { -old.distance };
+    ((new.distance - before).abs().min(1.0) * WAY_PARTS) as u64
 }
 
 /// Returns a voxel after an iteration.
@@ -257,6 +268,20 @@ mod tests {
         assert_eq!(taken.label, 1);
         assert!(taken.distance > 0.0);
         assert_eq!(updated(&CONSTANTS, old, around, pixel, || true, &scores), voxel(2, 0.0));
+    }
+
+    #[test]
+    fn a_way_is_that_of_the_front_of_the_new_label() {
+        let tests = [
+            (voxel(1, 0.5), voxel(1, 0.25), 16384),
+            (voxel(1, 0.25), voxel(1, 0.5), 16384),
+            (voxel(2, 0.25), voxel(1, 0.5), 49152),
+        ];
+        for (new, old, expected) in tests {
+            assert_eq!(way(new, old), expected, "{old:?} to {new:?}");
+        }
+        assert_eq!(way(voxel(1, 9.0), voxel(1, 0.5)), 65536);
+        assert!(way(voxel(1, 0.5 + SMALLEST_CHANGE), voxel(1, 0.5)) > 0, "each change counts");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod cuda;
+mod rest;
 
 use isoline::objects::{self, Object, Objects, Params};
 use isoline::{Context, ErrorKind, Foreground, Image, Report};
@@ -52,10 +53,19 @@ fn cpu() -> Context {
 }
 
 fn grow(image: Image<'_>, starts: Option<&Array3<u16>>, params: &Params) -> (Array3<u16>, Vec<Object>, Report) {
+    grow_on(&cpu(), image, starts, params)
+}
+
+fn grow_on(
+    context: &Context,
+    image: Image<'_>,
+    starts: Option<&Array3<u16>>,
+    params: &Params,
+) -> (Array3<u16>, Vec<Object>, Report) {
     let [width, height, depth] = image.shape();
     let (mut labels, mut found) = (Array3::zeros((depth, height, width)), Objects::new());
     let starts = starts.map(|starts| starts.view().into());
-    let report = objects::run(&cpu(), image, starts, params, None, labels.view_mut().into(), &mut found).unwrap();
+    let report = objects::run(context, image, starts, params, None, labels.view_mut().into(), &mut found).unwrap();
     (labels, found.all().to_vec(), report)
 }
 
