@@ -2506,10 +2506,7 @@ isoline_status isoline_level_set_new(isoline_context *context,
  *   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
  *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
  * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a φ that was written and has
- *   no voxel in the narrow band, so that nothing moves: φ stays as it is, and the iteration that finds this
- *   is counted, in each step until another φ is written;
- *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
  *   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
  *   other, and so do calls on its context.
@@ -2648,9 +2645,10 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  *
  * @param level_set not NULL.
  * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
- *   near the front close to a distance in the unit of the input's spacing: with ISOLINE_LEVEL_SET_BAND the next
- *   step refuses one that has no voxel in the narrow band. Values beyond ±65536 times the largest
- *   spacing are clamped to that, with `stored_tiles` those beyond ±10 times.
+ *   near the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND one without a
+ *   voxel in the narrow band, as it is saved where a front rests at sharp edges, becomes the distance to its front after
+ *   the first iteration, which changes nothing. Values beyond ±65536 times the largest spacing are clamped to that, with
+ *   `stored_tiles` those beyond ±10 times.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
  *   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
  *   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the

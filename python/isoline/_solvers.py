@@ -102,8 +102,8 @@ class LevelSet(Solver):
 
     def write_phi(self, phi: ImageLike) -> None:
         """Replaces the level set function, for example by one that was saved: finite, float32, negative inside, and near the
-        front the distance to it in the unit of the spacing. With variant="band" the next step refuses one without a voxel in
-        the narrow band."""
+        front the distance to it in the unit of the spacing. With variant="band" one without a voxel in the narrow band, as
+        it is saved where a front rests at sharp edges, becomes the distance to its front after the first iteration."""
         described, _phi = describe(phi, name="phi")
         self.library.call("level_set_write_phi", self, byref(described))
 

@@ -44,6 +44,20 @@ def test_steps_of_a_level_set_are_those_of_one_call():
     surface.close()
 
 
+def test_a_saved_phi_goes_on_where_the_front_has_left_the_band():
+    image, start = numpy.full((60, 80), 50, numpy.uint8), numpy.zeros((60, 80), bool)
+    image[15:45, 20:60], start[25:35, 35:45] = 200, True
+    with isoline.LevelSet(image, start, alpha=.5, device="cpu") as first, \
+            isoline.LevelSet(image, start, alpha=.5, device="cpu") as second:
+        first.step(1000)
+        saved = first.phi()
+        assert abs(saved).min() > 2
+        for surface in (first, second):
+            surface.write_phi(saved)
+            assert surface.step(1000).ended() == "front"
+            assert numpy.array_equal(surface.mask() > 0, image == 200)
+
+
 def test_a_level_set_step_by_step_has_no_number_of_iterations():
     with pytest.raises(TypeError, match="LevelSet has no parameter 'iterations' .* give them to step"):
         isoline.LevelSet(IMAGE, START, target=200, epsilon=50, iterations=5)

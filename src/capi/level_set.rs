@@ -320,10 +320,7 @@ pub unsafe extern "C" fn isoline_level_set_new(
 ///   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
 ///   of 0 iterations completes the reinitialisation, and does nothing otherwise.
 /// @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a φ that was written and has
-///   no voxel in the narrow band, so that nothing moves: φ stays as it is, and the iteration that finds this
-///   is counted, in each step until another φ is written;
-///   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
 ///   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
 ///   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
 ///   other, and so do calls on its context.

@@ -176,9 +176,10 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 ///
 /// @param level_set not NULL.
 /// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
-///   near the front close to a distance in the unit of the input's spacing: with ISOLINE_LEVEL_SET_BAND the next
-///   step refuses one that has no voxel in the narrow band. Values beyond ±65536 times the largest
-///   spacing are clamped to that, with `stored_tiles` those beyond ±10 times.
+///   near the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND one without a
+///   voxel in the narrow band, as it is saved where a front rests at sharp edges, becomes the distance to its front after
+///   the first iteration, which changes nothing. Values beyond ±65536 times the largest spacing are clamped to that, with
+///   `stored_tiles` those beyond ±10 times.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
 ///   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
 ///   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the

@@ -8,10 +8,12 @@ use super::types::Fit;
 use super::{Params, STAGE, Variant, cpu, cuda};
 use crate::device::kernels::level_set::RegionLevels;
 use crate::device::{Context, DeviceNeeds};
+use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, zeroed_image};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use rayon::prelude::*;
 use std::time::Instant;
 
 /// The solver of the backend in whose memory φ is.
@@ -245,6 +247,27 @@ impl Solver {
             (Self::Cuda(solver), phi) => solver.write_phi(context.pool(), &phi),
             (Self::Slabs(solver), phi) => solver.write_phi(context.pool(), &phi),
         }
+    }
+
+    /// Makes φ the distance to its front, as a start from its mask does.
+    pub(super) fn restart(
+        &mut self,
+        context: &Context,
+        plan: &Plan,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<()> {
+        let [width, height, depth] = plan.shape;
+        let mut mask = zeroed_image::<u8>((depth, height, width))?;
+        let mut phi = zeroed_image::<f32>(mask.dim())?;
+        self.read_mask(context, mask.view_mut().into(), progress, ticker)?;
+        run_with_progress(context.pool(), progress, ticker, || {
+            let distances = phi.as_slice_mut().unwrap_or_default();
+            distance::cpu::signed_into(context, mask.view(), plan.spacing, plan.dimensions, distances, ticker)?;
+            distances.par_iter_mut().for_each(|phi| *phi = phi.clamp(-plan.far, plan.far));
+            Ok(())
+        })?;
+        self.write_phi(context, phi.view().into())
     }
 
     /// Returns the number of tiles that the last iteration updated, and of those in which φ is stored, of `tiles`.

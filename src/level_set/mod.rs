@@ -308,9 +308,7 @@ impl LevelSet {
     /// # Errors
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
     /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
-    /// iterations completes it. A φ that was written and has no voxel in the narrow band, so that its front cannot move: φ stays
-    /// as it is, and the iteration that finds this is counted, in each step until another φ is written. A device failure, after
-    /// which φ is not known, until it is written.
+    /// iterations completes it. A device failure, after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -360,12 +358,11 @@ impl LevelSet {
             let peak = ran.inspect_err(|_| monitor.converged = false)?;
             peak_device_bytes = peak.max(peak_device_bytes);
             if self.may_be_stuck && monitor.step_done() > 0 {
+                // The band is empty along a front at rest at sharp edges, and where φ is no distance, which could not move.
                 (monitor.converged, self.is_at_rest) = (false, false);
-                return Err(Error::argument(
-                    "cannot evolve the level set: the phi that was written has no voxel in the narrow band, so that nothing \
-                     moves; write one that is near the front the distance to it, in the unit of the spacing, or use the \
-                     variant dense",
-                ));
+                self.solver.restart(context, &self.plan, &mut progress, &ticker)?;
+                monitor.begin_interval();
+                (self.may_be_stuck, self.range_is_measured) = (false, false);
             }
             if monitor.converged || monitor.step_done() == iterations {
                 break;
@@ -437,10 +434,12 @@ impl LevelSet {
     }
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
-    /// level set of the same size. Values are clamped to ±65536 times the largest spacing, those of a sparse φ to ±10 times.
-    /// The count of iterations continues; a new check interval begins. Near the front φ has to be close to the distance to it, in
-    /// the unit of the spacing: with [`Variant::Band`] the next step refuses one that has no voxel in the narrow band. Coarse
-    /// levels that have not been run are left out.
+    /// level set of the same size. Values are clamped to ±65536 times the largest spacing, those of a sparse φ to ±10
+    /// times. The count of iterations continues; a new check interval begins. Near the front φ should be close to the
+    /// distance to it, in the unit of the spacing. One without a voxel in the narrow band, which [`Variant::Band`] would
+    /// not move, becomes the distance to its front after the first iteration, which changes nothing. That is so for what
+    /// was saved where a front rests at sharp edges, and for two values, one inside and one outside. Coarse levels that
+    /// have not been run are left out.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a

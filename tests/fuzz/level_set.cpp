@@ -76,7 +76,7 @@ public:
 private:
     Picture mask;
     Params<isoline_level_set_params> params;
-    bool written = false, may_be_stuck = false, converged = false;
+    bool written = false, converged = false;
 
     void check(isoline_status status, bool others) const {
         MUST(status != ISOLINE_OK || (others && input.readable() && fits(mask, input) && params.valid()));
@@ -107,9 +107,7 @@ private:
         told.check(status);
         const isoline_level_set_state now = state();
         MUST(now.iterations >= before.iterations && now.iterations <= before.iterations + iterations);
-        const bool stuck = may_be_stuck && status == ISOLINE_INVALID_ARGUMENT && now.iterations == before.iterations + 1;
-        MUST(status == ISOLINE_OK || status == ISOLINE_CANCELLED || now.iterations == before.iterations || stuck);
-        may_be_stuck = may_be_stuck && (status != ISOLINE_OK || now.iterations == before.iterations);
+        MUST(status == ISOLINE_OK || status == ISOLINE_CANCELLED || now.iterations == before.iterations);
         const isoline_report *done = status == ISOLINE_OK ? told.report.done() : nullptr;
         MUST(done == nullptr || (done->iterations == now.iterations - before.iterations));
         converged = converged || now.converged != 0 || (status == ISOLINE_OK && now.iterations < before.iterations + iterations);
@@ -149,7 +147,6 @@ private:
         MUST((status == ISOLINE_OK) == (phi.writable() && finite));
         MUST(phi.untouched());
         written = written || status == ISOLINE_OK;
-        may_be_stuck = may_be_stuck || status == ISOLINE_OK;
     }
 
     void info() {
