@@ -127,7 +127,7 @@ fn a_stack_is_its_slices() {
 
 /// Many slices in each launch, of every type, from and to host memory, page-locked memory and device memory.
 #[test]
-fn slices_of_one_launch_are_drawn_as_on_the_cpu() {
+fn sanitizer_slices_of_one_launch_are_drawn_as_on_the_cpu() {
     fn check<T: DevicePixel>(cuda: &Context, cpu: &Context, stack: &Array3<T>, params: &Params)
     where
         for<'a> Image<'a>: From<ArrayView3<'a, T>>,

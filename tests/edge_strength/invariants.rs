@@ -27,7 +27,7 @@ fn slice_of_a_stack_equals_the_slice_alone() {
 
 /// Ten slices in each launch; the last one repeats nine of those before.
 #[test]
-fn slices_of_one_launch_equal_those_of_the_cpu() {
+fn sanitizer_slices_of_one_launch_equal_those_of_the_cpu() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let input = drawing(31, 140, 131);
     let (depth, height, width) = input.dim();
