@@ -241,7 +241,7 @@ fn an_automatic_range_from_0_needs_a_pixel_above_0() {
         Snake::new(&cpu(), image.view().into(), Some(&start), &params).err().map(|error| error.message().to_owned())
     };
     let negative = image.mapv(|pixel| pixel.min(0.0));
-    for noise in [Noise::Poisson, Noise::Gamma, Noise::Rayleigh] {
+    for noise in [Noise::Poisson, Noise::Gamma { looks: 1.0 }, Noise::Rayleigh] {
         let message = refused(&negative, noise, None).expect("no pixel above 0");
         assert!(message.contains("the automatic range begins at 0"), "{message}");
         assert_eq!(refused(&negative, noise, Some([-9.0, 0.0])), None);
