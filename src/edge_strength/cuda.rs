@@ -107,7 +107,7 @@ impl SlotLayout {
                 let slices = slices.clamp(2 * halo + 1, whole.depth);
                 Self::of_slices(input, wanted, slices, slices - 2 * halo, halo)
             }
-            Some(_) if plan.dimensions == 2 && matches!(plan.variant, Variant::Default | Variant::Fused) => {
+            _ if plan.has_shared_launches() => {
                 let slices = slices_together(wanted.len(), whole.packed_result_bytes(), budget / bytes);
                 Self::of_slices(input, wanted, slices, slices, 0)
             }
@@ -146,7 +146,15 @@ impl SlotLayout {
     }
 }
 
-/// The memory of one slice in flight.
+impl Plan {
+    /// Returns whether slices are computed by the same launches: only the fused kernels take several.
+    fn has_shared_launches(&self) -> bool {
+        let is_fused = matches!(self.variant, Variant::Default | Variant::Fused);
+        self.dimensions == 2 && is_fused && matches!(self.mode, Mode::Iterate { .. })
+    }
+}
+
+/// The memory of one slot in flight.
 struct Buffers {
     values: [Buffer; 2],
     mask: Buffer,

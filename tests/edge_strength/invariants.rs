@@ -50,6 +50,11 @@ fn sanitizer_slices_of_one_launch_equal_those_of_the_cpu() {
         assert_same(&got, &expected, params.variant, &format!("device memory, {params:?}"));
         assert_eq!((report.slices_done, report.part_count), (depth as u64, 1));
     }
+    // Those of the converged mode are solved one by one.
+    let params =
+        Params { mode: Mode::Converged { tolerance: 1e-4, max_cycles: 100 }, ..iterate(Dimensions::Slices, 64.0, 0) };
+    let [got, expected] = [&cuda, &cpu].map(|context| strength(context, input.view(), &params));
+    assert_same(&got, &expected, params.variant, "converged");
 }
 
 #[test]
