@@ -241,7 +241,8 @@ def test_a_scheduler_that_is_not_there_is_named(folder, capsys, address, text):
     dask, zarr = pytest.importorskip("dask"), pytest.importorskip("zarr")
     pytest.importorskip("distributed")
     zarr.open("image.zarr", mode="w", shape=IMAGE.shape, chunks=(20, 30, 40), dtype="u1")[:] = IMAGE
-    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+    # A client that finds no scheduler has named itself in Dask's settings before, which other tests use.
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s", "scheduler": None, "shuffle": None}):
         assert main(["distance", "image.zarr", "a.npy", "--scheduler", address]) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"isoline: cannot use --scheduler {address}: it must be the address of a scheduler that runs")
