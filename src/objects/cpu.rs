@@ -110,7 +110,8 @@ impl Plan {
     }
 }
 
-/// Returns the factor that makes voxels of so many iterations of a sum of [`way`]s of one.
+/// Returns the factor that turns the sum of the [`way`]s of one iteration into the voxels that a front would move in
+/// `iterations` of them.
 pub(super) fn way_factor(iterations: u64) -> f64 {
     iterations as f64 / f64::from(WAY_PARTS)
 }

@@ -266,8 +266,8 @@ impl Launcher {
     /// Queues the kernels of `count` slices, at most 65535: with linking they write the edge map, without the
     /// working map.
     ///
-    /// The job's addresses must be those of device memory of so many times the layout's sizes, the pixels' and the edges' with
-    /// their strides, that lives until the stream is done.
+    /// The job's addresses must be those of device memory that lives until the stream is done. It holds `count` slices of the
+    /// layout; pixels and edges have strides of their own.
     pub(super) fn draw(&self, stream: &Stream, job: &Job, count: usize) -> Result<()> {
         self.tile(stream, job, count)?;
         if job.link == 0 {
