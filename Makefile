@@ -27,7 +27,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz oracles sanitize-address sanitize-threads valgrind miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz oracles test-workers sanitize-address sanitize-threads valgrind miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -115,6 +115,10 @@ test: setup-test ## format, lint, Rust, header, C, C++, Python, examples, Java, 
 fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60) (not part of test)
 	@scripts/setup-system.sh fuzz
 	scripts/fuzz.sh $(SECONDS)
+
+test-workers: setup-test ## the Python tests that start and end processes of workers, or end the command (not part of test)
+	ISOLINE_CUDA_ARCHS=$${ISOLINE_CUDA_ARCHS:-90} cargo build --locked
+	ISOLINE_LIBRARY=$(TARGET)/debug .tools/venv/bin/python -m pytest --quiet -m workers python
 
 sanitize-address: setup-test ## the C tests, and each fuzz target for 30 s, with AddressSanitizer (not part of test)
 	@scripts/setup-system.sh fuzz

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Format and lint of every language here. Changes nothing; 'cargo fmt', 'ruff check --fix' and 'mvn spotless:apply' do.
-# Usage: lint.sh [CHECK...], where CHECK is one of those below; all of them by default.
+# Usage: lint.sh [CHECK...] or lint.sh --without CHECK..., where CHECK is one of those below; all of them by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,10 +35,12 @@ lint_notices() { python3 scripts/third_party.py --check; }
 lint_doxygen() { scripts/reference.sh "${CARGO_TARGET_DIR:-target}/reference"; }
 lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmarks.py --check && python3 scripts/make_comparison.py --check; }
 
-checks=("$@")
-if [ ${#checks[@]} -eq 0 ]; then
-    # Those of cargo wait for a build that runs beside them.
-    checks=(fmt shell python java spelling words links operations readme crates notices doxygen record clippy rustdoc package)
+# Those of cargo wait for a build that runs beside them.
+checks=(fmt shell python java spelling words links operations readme crates notices doxygen record clippy rustdoc package)
+if [ "${1:-}" = --without ]; then
+    mapfile -t checks < <(printf '%s\n' "${checks[@]}" | grep -vxF "$(printf '%s\n' "${@:2}")")
+elif [ $# -gt 0 ]; then
+    checks=("$@")
 fi
 for check in "${checks[@]}"; do
     echo "lint: $check"

@@ -25,8 +25,8 @@ step() { # step NAME COMMAND...
     times+=("$name $((SECONDS - began)) s")
 }
 
-# The tests of the plugin wait for windows most of the time, and the linter and others do not use all cores: they run side by
-# side.
+# The tests of the plugin wait for windows most of the time, and the linter, Python's tests and others do not use all cores: they
+# run side by side.
 beside() { # beside NAME COMMAND: starts it; what it prints comes at 'wait_for NAME'
     local name=$1
     shift
@@ -53,7 +53,8 @@ native=$target/debug
 if [ ! -e /dev/nvidiactl ]; then
     export ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-90}
 fi
-beside lint scripts/lint.sh
+# 'make lint' also compiles the documentation, of the checkout and of the package.
+beside lint scripts/lint.sh --without rustdoc package
 step build cargo build --locked
 wait_for lint
 # Jars of other versions would be taken for this one.
@@ -62,15 +63,17 @@ beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verif
 step rust cargo test --locked
 step header scripts/header.sh --check
 wait_for java
+# 'make test-workers' runs the others.
+beside python env ISOLINE_LIBRARY="$native" .tools/venv/bin/python -m pytest --quiet -m "not workers" python
 step install tests/install_test.sh "$native"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$native"
-step python env ISOLINE_LIBRARY="$native" .tools/venv/bin/python -m pytest --quiet python
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$native" --check
 step examples scripts/test-examples.sh "$native"
 # 'make sanitize-address' runs them with AddressSanitizer, 'make valgrind' under valgrind.
 step c env ISOLINE_NO_ASAN=1 ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
 step macros scripts/test-macros.sh
+wait_for python
 
 printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "$(IFS=,; echo "${times[*]}")"
 for suite in c install multiprocessing examples macros; do

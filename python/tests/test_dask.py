@@ -603,6 +603,7 @@ def test_whole_numbers_may_be_floats():
     assert same(by_chunk.edge_strength(image, threshold=190, iterations=32.0, exchange_every=16.0), wanted)
 
 
+@pytest.mark.workers
 def test_a_worker_without_the_library_says_so():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None,
@@ -612,6 +613,7 @@ def test_a_worker_without_the_library_says_so():
             lazy.compute()
 
 
+@pytest.mark.workers
 def test_two_processes_of_a_cluster_give_the_same_bits():
     distributed = pytest.importorskip("distributed")
     phi = isoline.distance(BALL).clip(-200, 200)

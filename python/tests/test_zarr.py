@@ -90,6 +90,7 @@ def test_levels_of_an_edge_map_keep_edges(folder):
 
 
 @pytest.mark.parametrize("operation, more", [("isosurface", ["--level", "99.5"]), ("isolines", ["--levels", "50,100.5"])])
+@pytest.mark.workers
 def test_curves_and_surfaces_by_workers(folder, operation, more):
     ome("image.zarr", coordinateTransformations=[dict(type="scale", scale=[1, 1, 1, 2, 2])])
     assert main([operation, "image.zarr", "a.npz", *more]) == 0
@@ -99,6 +100,7 @@ def test_curves_and_surfaces_by_workers(folder, operation, more):
     assert all(one[name].dtype == other[name].dtype and numpy.array_equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.workers
 def test_objects_by_workers(folder, capsys):
     ome("image.zarr")
     starts = numpy.zeros(IMAGE.shape, numpy.uint16)
@@ -150,6 +152,7 @@ def test_starts_of_a_file_are_not_sent_to_workers(folder, monkeypatch, kind):
     assert numpy.array_equal(pickle.loads(pickle.dumps(lazy)).compute(), starts)
 
 
+@pytest.mark.workers
 def test_a_level_that_chunks_cannot_measure(folder, capsys):
     plain()
     assert main(["isolines", "image.zarr", "a.npz", "--local", "1"]) == 1
@@ -178,6 +181,7 @@ def test_large_chunks_are_split(folder, monkeypatch):
 
 @pytest.mark.parametrize("operation, target", [("edge_strength", "a.zarr"), ("edge_strength", "a.npy"),
                                                ("isolines", "a.npz")])
+@pytest.mark.workers
 def test_a_block_that_ends_workers_is_an_error(folder, monkeypatch, capsys, operation, target):
     pytest.importorskip("distributed")
     plain()
@@ -195,6 +199,7 @@ def test_a_block_that_ends_workers_is_an_error(folder, monkeypatch, capsys, oper
     assert said.count("\n") == 1
 
 
+@pytest.mark.workers
 def test_two_commands_with_workers_say_nothing(folder):
     pytest.importorskip("distributed")
     plain()
@@ -224,6 +229,7 @@ def scheduler(folder):
         process.wait()
 
 
+@pytest.mark.workers
 def test_workers_may_be_in_another_folder(scheduler):
     ome("image.zarr", scale=(1, 1, 1, 1, 1))
     assert main([*DISTANCE, "--scheduler", scheduler[1]]) == 0
@@ -232,6 +238,7 @@ def test_workers_may_be_in_another_folder(scheduler):
 
 
 @pytest.mark.parametrize("operation, target", [("edge_strength", "a.zarr"), ("isolines", "a.npz")])
+@pytest.mark.workers
 def test_a_scheduler_that_ends_is_an_error(scheduler, monkeypatch, capsys, operation, target):
     plain()
     process, address = scheduler
@@ -293,6 +300,7 @@ def start(*arguments, **options):
                             env=environment(), **options)
 
 
+@pytest.mark.workers
 def test_a_run_that_was_killed_goes_on(folder, capsys):
     image = numpy.tile(IMAGE, (4, 3, 3))
     plain(image=image)
@@ -379,6 +387,7 @@ def test_steps_of_another_run_are_refused_and_replaced(folder, monkeypatch, caps
 
 
 @pytest.mark.parametrize("workers", [[], ["--local", "2"]], ids=str)
+@pytest.mark.workers
 def test_passes_that_were_killed_go_on(folder, workers):
     image = numpy.tile(IMAGE, (2, 3, 3))
     ome("image.zarr", image=image, scale=(1, 1, 1, 1, 1))
@@ -439,6 +448,7 @@ def test_a_chunk_that_is_replaced_by_an_older_one_is_another_run(folder, capsys)
 
 
 @pytest.mark.parametrize("workers", [[], ["--local", "1"]], ids=str)
+@pytest.mark.workers
 def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
         pytest.skip("there is no namespace in which this user can mount a small disk")
@@ -528,6 +538,7 @@ def test_a_corrected_unit_or_place_is_another_run(folder, capsys):
     assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
 
 
+@pytest.mark.workers
 def test_no_result_is_replaced_without_overwrite(folder, capsys):
     """By a call with all pixels as little as by chunk, and of any operation. The same run goes on in both ways."""
     ome("image.zarr")
@@ -553,6 +564,7 @@ def test_no_result_is_replaced_without_overwrite(folder, capsys):
 
 
 @pytest.mark.parametrize("more", [[], ["--overwrite"], ["--largest", "3", "--overwrite"]], ids=str)
+@pytest.mark.workers
 def test_no_folder_of_others_is_deleted(folder, capsys, more):
     plain()
     os.mkdir("notes.zarr")
@@ -586,6 +598,7 @@ def test_no_steps_replace_a_result_or_an_input(folder, capsys, more, source):
     assert main(["distance", source, "a.zarr", "--largest", "3", *more]) == 0 and finished("a.steps.zarr")
 
 
+@pytest.mark.workers
 def test_workers_say_no_more_than_the_command(folder):
     pytest.importorskip("distributed")
     ome("image.zarr")
@@ -598,6 +611,7 @@ def test_workers_say_no_more_than_the_command(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
+@pytest.mark.workers
 def test_an_interrupt_ends_the_command_and_its_workers_without_a_word(folder):
     pytest.importorskip("distributed")
     plain()
