@@ -3,6 +3,10 @@
 //! The device copies page-locked memory by itself. All other host memory goes through page-locked staging buffers: each
 //! of several threads has some, and fills (or empties) one of them while the device copies others. So a copy takes as long
 //! as the slower of the link and the memory of the host. A small image is copied by the calling thread alone.
+//!
+//! Two changes were measured on an H200 host and do not pay. Stores that bypass the caches upload 16 MiB in 0.5 ms instead of 0.8,
+//! but 256 MiB a tenth slower, and download 64 MiB into memory fresh from the system in 3.1 ms instead of 2.2. A thread that gets
+//! the staging buffers that it used last is no faster.
 
 mod parts;
 
