@@ -613,12 +613,13 @@ ISOLINE_ENUM(isoline_memory) {
      */
     ISOLINE_CUDA = 1,
     /**
-     * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-     * For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes,
-     * edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments, isolines, isosurfaces, the
-     * distance with 2 dimensions, and region snakes in one call (isoline_snake_run) with their labels and masks. The other
-     * images of such a call may be in host memory, or slices too; in CUDA memory only the input of region snakes may be. The
-     * results have the same bits as those from memory.
+     * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into
+     * memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2
+     * dimensions) and axes, edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments,
+     * isolines, isosurfaces, the distance, and region snakes in one call (isoline_snake_run) with their labels and
+     * masks. The other images of such a call may be in host memory, or slices too; in CUDA memory only the input of
+     * region snakes may be. The results have the same bits as those from memory; the distance of a volume those of the
+     * CPU.
      *
      * Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
      * number that it gets. Where a parameter is automatic and depends on the whole stack, one pass over all slices comes
@@ -630,6 +631,9 @@ ISOLINE_ENUM(isoline_memory) {
      * - for n iterations of edge strength of a volume at least 2n slices for each device, and n more of the input on either
      *   side. 2n slices that both batches need are kept beside them, and the CPU computes in two float32 for each voxel;
      * - for an isosurface 2 more slices of the input on either side.
+     *
+     * The distance of a volume also has a group of columns of 128 MiB in memory, and all its values in a temporary file, if
+     * its output is slices (isoline_distance).
      *
      * Searches along segments and region snakes have 1 slice in memory.
      */
@@ -1768,19 +1772,23 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
  * the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
  * memory.
  *
+ * With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
+ * CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
+ * temporary file of 4 bytes per voxel, in the folder that the environment variable TMPDIR names (default /tmp; on Windows
+ * TMP). The file has no name, and is gone when the call or the process ends. The first slice is written after the last one
+ * has been read.
+ *
  * @param context not NULL.
- * @param mask not NULL; any type; host or CUDA memory, or with 2 dimensions slices. Its spacing is the size of a pixel: along
- *   each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
- *   used.
+ * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from
+ *   1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or with 2 dimensions slices.
- *   Its spacing is not used.
+ * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or slices. Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context, or slices (ISOLINE_SLICES) with 3 dimensions; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _CANCELLED;
- *   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, or where the other image is ISOLINE_SLICES; _OUT_OF_MEMORY, also for a
+ *   temporary file that cannot be made, written or read; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called
+ *   on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *mask,
@@ -1790,10 +1798,11 @@ isoline_status isoline_distance(isoline_context *context,
                                 isoline_report *report);
 
 /**
- * Computes one pass of isoline_distance, along one axis, of an image that is too large for one call. The passes along x and y,
- * and with 3 dimensions that along z, one after the other, give the distances of the whole image. A pass needs whole lines of
- * pixels along its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits
- * are those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
+ * Computes one pass of isoline_distance, along one axis, of an image in chunks. (Of one whose slices can be read in
+ * order, isoline_distance takes ISOLINE_SLICES, whatever its size.) The passes along x and y, and with 3 dimensions
+ * that along z, one after the other, give the distances of the whole image. A pass needs whole lines of pixels along
+ * its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits are
+ * those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
  * spacings, if no side has 2048 pixels or more. Else they depend on the pieces, within the same error.
  *
  * The CPU computes passes with every context; the bits do not depend on the number of threads.

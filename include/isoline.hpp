@@ -657,7 +657,7 @@ inline report distance(context &context, const any_image &mask, const image<floa
     });
 }
 
-/** Computes one pass of isoline::distance along an axis (0 for x, 1 for y, 2 for z), for images too large for one call. */
+/** Computes one pass of isoline::distance along an axis (0 for x, 1 for y, 2 for z), for images in chunks. */
 inline report distance_pass(context &context, const any_image &input, std::uint32_t axis, const image<float> &output,
                             const distance_params &params = {}, const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {

@@ -43,6 +43,7 @@ mod report;
 mod slice_io;
 pub mod snake;
 mod spacing;
+mod temporary_file;
 mod threshold;
 mod vector;
 

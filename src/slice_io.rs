@@ -86,6 +86,15 @@ impl<'a> Sink<'a> {
         let write = move |slice: usize, pixels: &[u8]| {
             write(slice, pixels).map_err(|why| failed(format!("cannot write slice {slice}: {why}")))
         };
+        Self::internal(pixel_type, shape, write)
+    }
+
+    /// Makes a sink whose errors end the call as they are.
+    pub(crate) fn internal(
+        pixel_type: PixelType,
+        shape: [usize; 3],
+        write: impl FnMut(usize, &[u8]) -> Result<()> + 'a,
+    ) -> Self {
         Self { pixel_type, shape, write: Box::new(write) }
     }
 

@@ -203,6 +203,22 @@ fn distance_passes(context: &Context) -> Result<Vec<u8>> {
     Ok(bytes_of(&values))
 }
 
+/// A volume that functions read and write, with a temporary file.
+fn distances_of_slices(context: &Context) -> Result<Vec<u8>> {
+    let (input, params) = (image((40, 90, 110)), distance::Params { threshold: 100.0, ..distance::Params::default() });
+    let (pixels, mut written) = (input.as_slice().unwrap(), Vec::with_capacity(4 * input.len()));
+    let source = Source::new(PixelType::U8, [110, 90, 40], |slice, to| {
+        to.copy_from_slice(&pixels[slice * to.len()..][..to.len()]);
+        Ok::<_, String>(())
+    });
+    let sink = Sink::new(PixelType::F32, [110, 90, 40], |_, from| {
+        written.extend_from_slice(from);
+        Ok::<_, String>(())
+    });
+    armed(|| distance::run(context, source.into(), &params, None, sink.into()))?;
+    Ok(written)
+}
+
 fn isolines(context: &Context) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     for shape in [(2, 200, 260), (1, 20_000, 9), (1, 12, 9000)] {
@@ -389,7 +405,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 22] = [
+const OPERATIONS: [Operation; 23] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -397,6 +413,7 @@ const OPERATIONS: [Operation; 22] = [
     ("validated", validated),
     ("distances", distances),
     ("distance_passes", distance_passes),
+    ("distances_of_slices", distances_of_slices),
     ("isolines", isolines),
     ("axes", axes),
     ("isosurface", isosurface),

@@ -79,19 +79,23 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
 /// memory.
 ///
+/// With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
+/// CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
+/// temporary file of 4 bytes per voxel, in the folder that the environment variable TMPDIR names (default /tmp; on Windows
+/// TMP). The file has no name, and is gone when the call or the process ends. The first slice is written after the last one
+/// has been read.
+///
 /// @param context not NULL.
-/// @param mask not NULL; any type; host or CUDA memory, or with 2 dimensions slices. Its spacing is the size of a pixel: along
-///   each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
-///   used.
+/// @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from
+///   1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
-/// @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or with 2 dimensions slices.
-///   Its spacing is not used.
+/// @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or slices. Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
-///   _UNSUPPORTED for CUDA pixels with a CPU context, or slices (ISOLINE_SLICES) with 3 dimensions; _OUT_OF_MEMORY;
-///   _DEVICE_FAILED; _CANCELLED;
-///   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _UNSUPPORTED for CUDA pixels with a CPU context, or where the other image is ISOLINE_SLICES; _OUT_OF_MEMORY, also for a
+///   temporary file that cannot be made, written or read; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called
+///   on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance(
     context: *mut isoline_context,
@@ -117,10 +121,11 @@ pub unsafe extern "C" fn isoline_distance(
     })
 }
 
-/// Computes one pass of isoline_distance, along one axis, of an image that is too large for one call. The passes along x and y,
-/// and with 3 dimensions that along z, one after the other, give the distances of the whole image. A pass needs whole lines of
-/// pixels along its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits
-/// are those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
+/// Computes one pass of isoline_distance, along one axis, of an image in chunks. (Of one whose slices can be read in
+/// order, isoline_distance takes ISOLINE_SLICES, whatever its size.) The passes along x and y, and with 3 dimensions
+/// that along z, one after the other, give the distances of the whole image. A pass needs whole lines of pixels along
+/// its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits are
+/// those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
 /// spacings, if no side has 2048 pixels or more. Else they depend on the pieces, within the same error.
 ///
 /// The CPU computes passes with every context; the bits do not depend on the number of threads.

@@ -32,12 +32,13 @@ pub enum isoline_memory {
     /// The memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
     /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
-    /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-    /// For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes,
-    /// edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments, isolines, isosurfaces, the
-    /// distance with 2 dimensions, and region snakes in one call (isoline_snake_run) with their labels and masks. The other
-    /// images of such a call may be in host memory, or slices too; in CUDA memory only the input of region snakes may be. The
-    /// results have the same bits as those from memory.
+    /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into
+    /// memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2
+    /// dimensions) and axes, edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments,
+    /// isolines, isosurfaces, the distance, and region snakes in one call (isoline_snake_run) with their labels and
+    /// masks. The other images of such a call may be in host memory, or slices too; in CUDA memory only the input of
+    /// region snakes may be. The results have the same bits as those from memory; the distance of a volume those of the
+    /// CPU.
     ///
     /// Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
     /// number that it gets. Where a parameter is automatic and depends on the whole stack, one pass over all slices comes
@@ -49,6 +50,9 @@ pub enum isoline_memory {
     /// - for n iterations of edge strength of a volume at least 2n slices for each device, and n more of the input on either
     ///   side. 2n slices that both batches need are kept beside them, and the CPU computes in two float32 for each voxel;
     /// - for an isosurface 2 more slices of the input on either side.
+    ///
+    /// The distance of a volume also has a group of columns of 128 MiB in memory, and all its values in a temporary file, if
+    /// its output is slices (isoline_distance).
     ///
     /// Searches along segments and region snakes have 1 slice in memory.
     ISOLINE_SLICES = 2,

@@ -9,7 +9,8 @@
 //! 2. [`ColumnPass`] along y, then z: the minimum, over the pixels of a column, of the value held plus the squared
 //!    distance along the column. The last pass takes the root.
 //!
-//! [`pass`] computes one of these passes by itself, for images of which no computer holds all pixels.
+//! [`pass`] computes one of these passes by itself, for images of which no computer holds all pixels; [`within_slices`] and
+//! [`across_slices`] compute them for volumes whose slices functions of the host read or write.
 //!
 //! If all spacings are equal, every number is an integer, exact up to a distance of 2048 pixels. If the squares of
 //! their ratios are multiples of a sixteenth, numbers are exact up to 512 of the smallest spacing or more. Otherwise
@@ -27,6 +28,7 @@ use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, ArrayViewMut1, ArrayViewMut3, s};
+pub(super) use passes::ALIGNED_COLUMNS;
 use passes::{ColumnPass, RowPass, TASK_PIXELS, Workspace};
 use std::ops::Range;
 use std::time::Instant;
@@ -186,12 +188,59 @@ pub(super) fn pass(
     Ok(Report::on_cpu(context, started, input.shape()[2]))
 }
 
+/// Computes the passes along x and y of some slices of a `volume`, as [`run`] does; see [`super::streamed`].
+pub(super) fn within_slices(
+    context: &Context,
+    (params, volume): (&Params, [usize; 3]),
+    mask: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    mut output: ImageMut<'_>,
+) -> Result<()> {
+    output.use_huge_pages();
+    let ImageMut::F32(output) = &mut output else { return Err(Error::in_cuda_memory("output")) };
+    let device = Err(Error::in_cuda_memory("mask"));
+    on_host!(Image, mask, view => Call { context, params, view: *view }.within_slices(volume, progress, output), device)
+}
+
+/// Computes the pass along z of some columns of a `volume`, whose values are packed in `field`, as [`run`] does, on the
+/// threads of the current pool. The bits are those of the whole volume if their number is a multiple of [`ALIGNED_COLUMNS`],
+/// or if they are the last ones.
+pub(super) fn across_slices(params: &Params, volume: [usize; 3], field: &mut [f32], ticker: &Ticker) -> Result<()> {
+    let metric = Metric::new(volume, params.spacing);
+    let finish = Finish { scale: metric.scale, region: params.region };
+    let columns = ColumnPass::new(volume[2], metric.weights[2], Some(&finish))?;
+    columns.run(field, &PerThread::new(|| Workspace::new(0, volume[2]))?, ticker)
+}
+
 /// Returns the metric of an image with these parameters in which no axis has one pixel.
 fn metric(params: &Params) -> Metric {
     Metric::new([2, 2, if params.dimensions == Dimensions::Volume { 2 } else { 1 }], params.spacing)
 }
 
 impl<T: Pixel> Call<'_, T> {
+    /// Computes the passes along x and y, of slices of a volume.
+    fn within_slices(
+        &self,
+        volume: [usize; 3],
+        progress: &mut Option<&mut Progress<'_>>,
+        output: &mut ArrayViewMut3<'_, f32>,
+    ) -> Result<()> {
+        let [width, height, _] = volume;
+        let metric = Metric::new(volume, self.params.spacing);
+        let Params { threshold, foreground, .. } = *self.params;
+        let rows = RowPass::new(width, metric.weights[0], None)?;
+        let columns = ColumnPass::new(height, metric.weights[1], None)?;
+        let workspaces = self.context.pool().install(|| PerThread::new(|| Workspace::new(width, height)))?;
+        by_groups(self.context, Dimensions::Volume, 2, progress, output, &|slices, field, ticker| {
+            let view = self.view.slice(s![slices, .., ..]);
+            let mask = Mask { view, threshold: T::threshold(threshold), foreground };
+            try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
+                rows.run(&mask, z, slice, &workspaces, ticker)?;
+                columns.run(slice, &workspaces, ticker)
+            })
+        })
+    }
+
     /// Computes the pass along x, of the pixels of the image.
     fn along_rows(&self, progress: &mut Option<&mut Progress<'_>>, output: &mut ArrayViewMut3<'_, f32>) -> Result<()> {
         let (_, height, width) = self.view.dim();
@@ -234,7 +283,7 @@ impl Call<'_, f32> {
 }
 
 /// Copies pixels into packed values, on all threads of the current pool. The ticker can cancel it.
-fn pack(view: ArrayView3<'_, f32>, values: &mut [f32], ticker: &Ticker) -> Result<()> {
+pub(super) fn pack(view: ArrayView3<'_, f32>, values: &mut [f32], ticker: &Ticker) -> Result<()> {
     let (_, height, width) = view.dim();
     let rows = TASK_PIXELS.div_ceil(width);
     try_par_each(values.chunks_mut(rows * width), ticker, |task, values| {

@@ -21,6 +21,7 @@
 pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod parameters;
+mod streamed;
 
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, ErrorKind, Result};
@@ -86,13 +87,19 @@ impl Params {
 }
 
 /// Computes the distance of every pixel of `mask` (u8, u16 or f32; one image or a stack) into `output` (f32, the same
-/// size). With [`Dimensions::Slices`] functions may read and write the slices ([`Source`](crate::Source),
-/// [`Sink`](crate::Sink)). A volume that does not fit the memory of a GPU, or the context's memory limit, is computed in parts
-/// with the same bits, if a slice of it and a plane along x and z fit, and the output is in host memory.
+/// size). A volume that does not fit the memory of a GPU, or the context's memory limit, is computed in parts with the same
+/// bits, if a slice of it and a plane along x and z fit, and the output is in host memory.
+///
+/// **Slices:** functions may read and write the slices ([`Source`](crate::Source), [`Sink`](crate::Sink)), so that
+/// the image need not fit into memory. A volume of several slices is then computed on the CPU with every context,
+/// with the bits that the CPU gives for the volume in memory. Between its passes the values are in the output, if
+/// that is an image, else in a temporary file of 4 bytes a voxel in [`std::env::temp_dir`], which `TMPDIR` (on
+/// Windows `TMP`) sets. The file has no name, and is gone when the call or the process ends. The sink gets the first
+/// slice after the source has given the last one.
 ///
 /// # Errors
-/// A parameter out of range, sizes that do not match, out of memory, a device failure, or
-/// [`ErrorKind::Cancelled`].
+/// A parameter out of range, sizes that do not match, out of memory, which a temporary file that cannot be made, written or
+/// read is too, a device failure, or [`ErrorKind::Cancelled`].
 pub fn run(
     context: &Context,
     mask: Input<'_>,
@@ -103,7 +110,8 @@ pub fn run(
     run_in(context, mask, params, progress, output, false)
 }
 
-/// Computes one pass of the distance, along x (`axis` 0), y (1) or z (2), of an image of which no call can have all pixels.
+/// Computes one pass of the distance, along x (`axis` 0), y (1) or z (2), of an image in chunks, of which no call can
+/// have all pixels. For one whose slices can be read in order, [`run`] is enough.
 ///
 /// The passes along x and y, and in a volume that along z, one after the other, give what [`run`] gives for the whole image.
 /// A pass needs whole lines of pixels along its axis. Along the others the image may be cut anywhere, for each pass in
@@ -171,11 +179,16 @@ fn run_in(
     check_shapes(mask.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
-    let (shape, independent) =
-        (mask.shape(), params.dimensions == Dimensions::Slices && mask.on_host() && output.on_host());
-    let why = "the distance of a volume needs all slices at a time; choose 2 dimensions, or compute it pass by pass \
-               (distance_pass)";
-    check_streamed((params.dimensions == Dimensions::Volume).then_some(why), &mask, [&output])?;
+    let shape = mask.shape();
+    check_streamed(None, &mask, [&output])?;
+    // A volume of one slice is that slice.
+    let slices = params.dimensions == Dimensions::Slices || shape[2] == 1;
+    if !slices && (mask.is_streamed() || output.is_streamed()) {
+        let mut report = streamed::run(context, params, mask, &mut progress, output)?;
+        report.complete(started, format_args!("distance of {shape:?} voxels, slice by slice"));
+        return Ok(report);
+    }
+    let independent = slices && mask.on_host() && output.on_host();
     let mut report = context.by_slices(
         STAGE,
         independent.then_some(0),

@@ -1,6 +1,7 @@
 /*
- * The distance and its passes: every field and type, and misuse refused. tests/distance/ has the values for every size and
- * spacing; image.c, operation.c and operation_calls.c have what holds for all operations.
+ * The distance and its passes: every field and type, volumes that callbacks read and write, and misuse refused.
+ * tests/distance/ has the values for every size and spacing, tests/streams the bits of volumes by slices; image.c,
+ * operation.c and operation_calls.c have what holds for all operations.
  */
 #include "images.h"
 #include "process.h"
@@ -76,6 +77,115 @@ static void values_between_passes_are_those_of_the_header(const char *device) {
     CHECK(report.slices_done == 1 && report.device_kind == ISOLINE_DEVICE_CPU && report.seconds_total > 0);
     isoline_context_free(context);
 }
+
+/* ---- volumes that callbacks read and write ------------------------------------------------------------------- */
+
+enum { SLICE_WIDTH = 1024, SLICE_HEIGHT = 512, SLICE_PIXELS = SLICE_WIDTH * SLICE_HEIGHT };
+
+/* A volume whose middle slice is inside; the folder of temporary files, which is to look empty; the slices so far. */
+typedef struct {
+    uint64_t middle, read, written;
+    const char *folder;
+} volume;
+
+/* The number of files in a folder; 0 if there is no folder. */
+static int files_in(const char *folder) {
+    int count = 0;
+    DIR *files = folder == NULL ? NULL : opendir(folder);
+    while (files != NULL && readdir(files) != NULL) {
+        count++;
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    return count < 2 ? 0 : count - 2; /* without . and .. */
+}
+
+static const char *read_slice(void *user, uint64_t slice, void *pixels) {
+    volume *all = (volume *)user;
+    CHECK_NUMBER(slice, all->read++);
+    memset(pixels, slice == all->middle, SLICE_PIXELS);
+    return NULL;
+}
+
+static const char *write_slice(void *user, uint64_t slice, const void *pixels) {
+    volume *all = (volume *)user;
+    const float *distances = (const float *)pixels;
+    const float expected = slice == all->middle ? -0.5F : fabsf((float)slice - (float)all->middle) - 0.5F;
+    CHECK_NUMBER(slice, all->written++);
+    CHECK(distances[0] == expected && distances[SLICE_PIXELS - 1] == expected);
+    CHECK_NUMBER(files_in(all->folder), 0);
+    return NULL;
+}
+
+static isoline_status distance_of(isoline_context *context, volume *all, uint64_t depth) {
+    isoline_image mask = describe(ISOLINE_U8, SLICE_WIDTH, SLICE_HEIGHT, depth, NULL);
+    mask.memory = ISOLINE_SLICES;
+    mask.user = all;
+    mask.read_slice = read_slice;
+    mask.write_slice = write_slice;
+    isoline_image output = mask;
+    output.type = ISOLINE_F32;
+    all->middle = depth / 2, all->read = all->written = 0;
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    const isoline_status status = isoline_distance(context, &mask, NULL, NULL, &output, &report);
+    if (status == ISOLINE_OK) {
+        CHECK(all->read == depth && all->written == depth && report.slices_done == depth);
+        CHECK(report.device_kind == ISOLINE_DEVICE_CPU && report.device_count == 1);
+    }
+    return status;
+}
+
+static void a_volume_larger_than_the_address_space_streams(const char *device) {
+    const uint64_t depth = scaled(400, 12);
+    volume all = {0, 0, 0, NULL};
+#ifndef _WIN32 /* where a process cannot limit its own memory */
+    char folder[] = "/tmp/isoline-distance-XXXXXX";
+    CHECK((all.folder = mkdtemp(folder)) != NULL);
+    setenv("TMPDIR", folder, 1);
+#endif
+    isoline_context *context = open_context(device);
+    if (!slow() && strcmp(device, "cpu") == 0) {
+        /* 200 MiB are read and 800 MiB written, in 600 MiB. */
+        allow_only((size_t)600 << 20);
+    }
+    GOOD(distance_of(context, &all, depth));
+    isoline_context_free(context);
+#ifndef _WIN32
+    CHECK(rmdir(folder) == 0);
+#endif
+}
+
+#ifndef _WIN32
+static void a_temporary_file_without_room_is_an_error(const char *device) {
+    const int files = open_files();
+    volume all = {0, 0, 0, NULL};
+    isoline_context *context = open_context(device);
+    GOOD(distance_of(context, &all, 2));
+    const int files_of_the_context = open_files();
+    /* 1. No file may have more than a MiB. */
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 1 << 20;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    REFUSED(distance_of(context, &all, 4), ISOLINE_OUT_OF_MEMORY,
+            "cannot write a temporary file of 8.0 MiB (8388608 bytes) in ");
+    CHECK(strstr(isoline_last_error(), "set TMPDIR to a folder with as much room") != NULL && all.written == 0);
+    limit.rlim_cur = before;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    GOOD(distance_of(context, &all, 4));
+    CHECK_NUMBER(open_files(), files_of_the_context);
+    /* 2. There is no such folder. */
+    setenv("TMPDIR", "/no/such/folder", 1);
+    REFUSED(distance_of(context, &all, 4), ISOLINE_OUT_OF_MEMORY, "bytes) in /no/such/folder for the values");
+    CHECK(all.read == 0);
+    isoline_context_free(context);
+    CHECK(strcmp(device, "cpu") != 0 || open_files() <= files);
+}
+#endif
 
 /* ---- misuse -------------------------------------------------------------------------------------------------- */
 
@@ -193,6 +303,10 @@ static void passes_do_not_grow(const char *device) {
 int main(void) {
     RUN_ON_EACH(every_field_and_type_has_its_effect);
     RUN_ON_EACH(values_between_passes_are_those_of_the_header);
+    RUN_ON_EACH(a_volume_larger_than_the_address_space_streams);
+#ifndef _WIN32
+    RUN_ON_EACH(a_temporary_file_without_room_is_an_error);
+#endif
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
     RUN_ON_EACH(what_does_not_fit_is_refused_by_name);
     RUN_ON_EACH(passes_do_not_grow);

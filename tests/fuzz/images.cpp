@@ -102,7 +102,7 @@ void distance(Bytes &bytes) {
              [](float d, const isoline_distance_params &by) {
                  return !std::isnan(d) && (by.region == ISOLINE_DISTANCE_SIGNED || d >= 0);
              },
-             [](const isoline_distance_params &by) { return by.dimensions == 2; });
+             [](const isoline_distance_params &) { return true; });
 }
 
 /* A pass along any axis of any image: the values of a pass before may be any, too. */

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod distances;
 mod volumes;
 
 use common::{Random, bits, least_of_three, noting};
@@ -11,7 +12,7 @@ use isoline::edge_strength::{self, Mode, Start};
 use isoline::isolines::{self, Polylines};
 use isoline::snake::{self, Background, Node, Overlap, Polygons, Snake};
 use isoline::{
-    Context, Dimensions, Error, ErrorKind, Image, Input, Output, PixelType, Report, Sink, Source, distance,
+    Context, Dimensions, Error, ErrorKind, Foreground, Image, Input, Output, PixelType, Report, Sink, Source, distance,
     set_cancel_flag,
 };
 use ndarray::{Array3, ArrayView3};
@@ -517,15 +518,8 @@ fn a_panic_in_a_function_reaches_the_caller() {
 #[test]
 fn calls_that_need_all_slices_are_refused_before_anything_is_read() {
     let context = Context::new("cpu").unwrap();
-    let bytes = Array3::<u8>::zeros((4, 8, 8));
     let mut output = Array3::<f32>::zeros((4, 8, 8));
-    let params = distance::Params { dimensions: Dimensions::Volume, ..Default::default() };
     let unread = || Source::new(PixelType::U8, [8, 8, 4], |_, _| -> Result<(), String> { panic!("it was read") });
-    let error = distance::run(&context, unread().into(), &params, None, output.view_mut().into()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.message().contains("the distance of a volume needs all slices"), "{error}");
-    let error = distance::run(&context, bytes.view().into(), &params, None, sink(&mut output, PixelType::F32).into());
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
     let mode = Mode::Converged { tolerance: 1e-3, max_cycles: 10 };
     let (dimensions, start) = (Dimensions::Volume, Start::Input(None));
     let volume = edge_strength::Params { dimensions, mode, start, ..Default::default() };
@@ -533,11 +527,13 @@ fn calls_that_need_all_slices_are_refused_before_anything_is_read() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("choose iterations or 2 dimensions"), "{error}");
     // Types and sizes are checked as those of images in memory.
-    let slices = distance::Params { dimensions: Dimensions::Slices, ..Default::default() };
-    let wrong = Sink::new(PixelType::U8, [8, 8, 4], |_, _| Ok::<_, String>(()));
-    let error = distance::run(&context, unread().into(), &slices, None, wrong.into()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidType);
-    let wrong = Sink::new(PixelType::F32, [8, 8, 5], |_, _| Ok::<_, String>(()));
-    let error = distance::run(&context, unread().into(), &slices, None, wrong.into()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidSize);
+    for dimensions in [Dimensions::Slices, Dimensions::Volume] {
+        let params = distance::Params { dimensions, ..Default::default() };
+        let wrong = Sink::new(PixelType::U8, [8, 8, 4], |_, _| Ok::<_, String>(()));
+        let error = distance::run(&context, unread().into(), &params, None, wrong.into()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidType);
+        let wrong = Sink::new(PixelType::F32, [8, 8, 5], |_, _| Ok::<_, String>(()));
+        let error = distance::run(&context, unread().into(), &params, None, wrong.into()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidSize);
+    }
 }

@@ -35,6 +35,8 @@ pub(super) const TASK_PIXELS: usize = 1 << 15;
 const LANES: usize = 16;
 /// The number of columns of one task.
 const TASK_COLUMNS: usize = 4 * LANES;
+/// The number of columns a multiple of which may be computed by themselves: the bits stay the same.
+pub(in super::super) const ALIGNED_COLUMNS: usize = LANES;
 /// The number of rows that are computed between two checks for cancellation.
 const ROWS_PER_CHECK: usize = 1024;
 /// The number of steps between two checks of whether the search may end.
