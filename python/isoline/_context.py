@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, numeric, on_device, shape_of
+from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, is_lazy, numeric, on_device, shape_of
 from ._cancel import HERE, interruptible
 from ._native import UNCONVERGED, Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
@@ -85,6 +85,8 @@ class Context(Owned):
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
         if operation == "distance" and (1, 1, 1, *shape_of(image))[-3] == 1:
             params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
+        # The CPU computes other volumes by slices: for distances in memory the image is read as a whole, for any device.
+        by_slices |= operation == "distance" and is_lazy(out)
         own = Report() if report is None else report
         kinds = numpy.uint8 if operation == "edge_drawing" else numpy.float32,
         (described, image), (output, out) = describe_both(image, out, kinds, spacing, by_slices)

@@ -108,6 +108,21 @@ def test_volumes_are_read_as_a_whole():
     assert numpy.array_equal(distance, isoline.signed_distance(image.made, threshold=500))
 
 
+def test_distances_of_volumes_are_written_by_slices():
+    image = drawing()
+    for given in (image, Lazy(image)):
+        field = Lazy(numpy.zeros(image.shape, numpy.float32), numpy.float32, chunks=(8, 70, 90))
+        report = isoline.Report()
+        out = isoline.distance(given, threshold=500, spacing=(2.3, 0.9, 0.7), out=field, report=report)
+        assert out is field and report.slices_done == 20 and report.device_count == 1
+        assert field.asked == [(0, 8), (8, 16), (16, 20)] and field.threads <= {threading.get_ident()}
+        expected = isoline.distance(image, threshold=500, spacing=(2.3, 0.9, 0.7), device="cpu")
+        assert numpy.array_equal(field.made, expected)
+    assert given.asked == [(z, min(z + 3, 20)) for z in range(0, 20, 3)]
+    with pytest.raises(OSError, match="slice 7 is on a lost disk"):
+        isoline.distance(Lazy(image, failing=7), threshold=500, out=field)
+
+
 @pytest.mark.parametrize("kind", ["<u2", ">u2"])
 def test_zarr_streams(tmp_path, kind):
     image = drawing()
@@ -117,6 +132,8 @@ def test_zarr_streams(tmp_path, kind):
     for dimensions in (2, 3):
         isoline.edge_strength(stored, dimensions=dimensions, threshold=500, out=field)
         assert numpy.array_equal(field[:], isoline.edge_strength(image, dimensions=dimensions, threshold=500))
+        isoline.distance(stored, dimensions=dimensions, threshold=500, out=field)
+        assert numpy.array_equal(field[:], isoline.distance(image, dimensions=dimensions, threshold=500))
 
 
 def test_a_zarr_of_two_axes_is_a_slice(tmp_path):
@@ -222,7 +239,8 @@ class Whole(Lazy):
     (lambda given: isoline.edge_strength(given(made=drawing()[None, None])), "cannot use image: .* (got 5 axes)"),
     (lambda given: isoline.objects(given(), spacing=-1), "spacing must be one finite number"),
     (lambda given: isoline.distance(given(), out=numpy.empty((3, 3), "f4")), "the shape of the image, (20, 70, 90) (got (3"),
-    (lambda given: isoline.distance(given(), out=Lazy(drawing())), "cannot write out: it must be a NumPy array"),
+    (lambda given: isoline.distance(given(), out=Lazy(drawing())), "out must be float32 (got uint16)"),
+    (lambda given: isoline.objects(given(), out=Lazy(drawing())), "cannot write out: it must be a NumPy array"),
     (lambda given: isoline.level_set(given(), drawing() > 500, out=[1]), "cannot write out"),
     (lambda given: isoline.distance(given(), level=3), "distance has no parameter 'level'")], ids=str)
 def test_nothing_is_read_of_what_is_refused(call, text):
