@@ -16,17 +16,18 @@ use crate::report::Report;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// The solver of the backend in whose memory φ is.
+/// The solver of the device that computes; it owns φ.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one for each level set")]
 pub(super) enum Solver {
     Cpu(cpu::Solver),
     Cuda(cuda::Solver),
-    /// In slabs on several GPUs.
+    /// A volume divided into slabs on several GPUs.
     Slabs(cuda::Slabs),
 }
 
-/// Matches a solver: one expression for the CPU's, another for those on GPUs, whose functions have the same names.
+/// Matches a solver with two expressions: one for the CPU, and one for both kinds of GPU solvers, whose methods have the
+/// same names.
 macro_rules! on_backend {
     ($solver:expr, $cpu:pat => $on_cpu:expr, $gpu:ident => $on_gpu:expr) => {
         match $solver {
@@ -38,8 +39,8 @@ macro_rules! on_backend {
 }
 
 impl Solver {
-    /// Starts from the boundary of the mask. `intensities` returns the range and what it follows from, given the image's
-    /// smallest and largest pixel.
+    /// Starts from the boundary of the mask. `intensities` returns the intensity range and what the plan derives from it,
+    /// given the image's smallest and largest finite pixel.
     pub(super) fn new(
         context: &Context,
         params: &Params,
@@ -75,7 +76,7 @@ impl Solver {
                     return Ok((intensities, plan, Self::Slabs(solver)));
                 }
                 let mut loaded = cuda::load(context, cuda, params, is_sparse, input, mask)?;
-                // The image is there already, which is faster than host memory.
+                // Find the extremes on the device, where the image is already; reading host memory again would take longer.
                 let (intensities, plan) = planned(loaded.extremes()?)?;
                 if params.has_edge_pixels() {
                     loaded.put_edges(context, &plan, input, progress)?;
@@ -103,7 +104,7 @@ impl Solver {
         on_backend!(self, solver => solver.inside(), solver => solver.inside())
     }
 
-    /// Replaces the plan by one that differs in its range and what follows from that.
+    /// Replaces the plan. The new one may differ only in the intensity range and the numbers that are computed from it.
     pub(super) fn set_plan(&mut self, context: &Context, plan: &Plan) {
         on_backend!(self, solver => context.pool().install(|| solver.set_plan(plan)), solver => solver.set_plan(plan));
     }
@@ -140,8 +141,8 @@ impl Solver {
         )
     }
 
-    /// Goes on on the CPU, from the φ of the last iteration, if a step failed because a sparse φ has no room, and the context
-    /// may choose the device; else returns the error.
+    /// Continues on the CPU from φ of the last iteration if a step failed because device memory cannot hold another tile of
+    /// a sparse φ, and the context may choose the device. Otherwise returns `error`.
     pub(super) fn move_to_cpu(
         &mut self,
         context: &Context,
@@ -249,7 +250,7 @@ impl Solver {
         }
     }
 
-    /// Makes φ the distance to its front, as a start from its mask does.
+    /// Sets φ to the signed distance to its own front, as a new level set that starts from the current mask would have it.
     pub(super) fn restart(
         &mut self,
         context: &Context,
@@ -270,7 +271,8 @@ impl Solver {
         self.write_phi(context, phi.view().into())
     }
 
-    /// Returns the number of tiles that the last iteration updated, and of those in which φ is stored, of `tiles`.
+    /// Returns the number of tiles that the last iteration updated, and the number of tiles that store φ. `tiles` is the
+    /// number of all tiles.
     pub(super) fn active_and_stored(&self, tiles: u64) -> (u64, u64) {
         match self {
             Self::Cpu(solver) => (solver.active_tiles(), tiles),

@@ -1,8 +1,10 @@
-//! Coarse to fine: before its first iteration a front comes to rest on an image of half the size, and starts from there.
+//! Coarse to fine: a level set first runs on an image of half the size until its front is at rest; the front on the full
+//! image starts from there.
 //!
-//! The coarse level set is a level set like any other, with a coarser one of its own for the next level of the pyramid. It
-//! has the same equation in the same units: the range, α and σ are those of the full image, the spacing is that of its own
-//! voxels. Between two regions everything is measured anew on it, since its noise is less.
+//! The coarse level set is an ordinary [`LevelSet`], which may hold a coarser one for the next level of the pyramid. It
+//! solves the same equation in the same units: it takes the range, α and σ of the full image, and the spacing of its own,
+//! larger voxels. With [`Params::regions`] the range and the automatic α are measured anew on each level, since averaging
+//! reduces the noise.
 
 use super::{LevelSet, Params, Regions, STAGE};
 use crate::device::Context;
@@ -14,9 +16,9 @@ use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::pyramid::{self, Halved};
 use ndarray::{Array3, Axis};
 
-/// The stage that progress callbacks get meanwhile.
+/// The name of the stage that progress callbacks get while a coarse level runs.
 const COARSE_STAGE: &str = "level set, reduced image";
-/// The share of a step's progress that the coarse levels have.
+/// The share of a step's progress that the coarse levels take.
 pub(super) const SHARE: f64 = 0.25;
 /// The most iterations of a coarse level.
 const MOST_ITERATIONS: u64 = ITERATIONS.default as u64;
@@ -43,8 +45,8 @@ pub(super) fn check(params: &Params, input: &Image<'_>, mask: &Image<'_>) -> Res
 }
 
 impl Coarse {
-    /// Starts the next coarser level of `fine`; `None` where there is none: no axis has enough voxels, or the start, or what
-    /// separates two regions, vanishes on it.
+    /// Starts the next coarser level of `fine`. Returns `None` if there is none: `fine` is the coarsest level, no axis has
+    /// enough voxels, the initial mask has no boundary at this size, or its two regions can no longer be told apart.
     pub(super) fn new(
         context: &Context,
         fine: &LevelSet,
@@ -75,7 +77,7 @@ impl Coarse {
         self.level_set.monitor.iterations + u64::from(self.level_set.coarse_iterations)
     }
 
-    /// Evolves to rest, and returns the mask of the front on the image that this is the half of.
+    /// Evolves until the front is at rest, and returns its mask at `shape`, the size of the next finer image.
     fn run(&mut self, shape: [usize; 3], progress: &mut Option<&mut Progress<'_>>) -> Result<Array3<u8>> {
         let Self { level_set, halved } = self;
         let left = MOST_ITERATIONS.saturating_sub(level_set.monitor.iterations);
@@ -98,7 +100,7 @@ impl Coarse {
 }
 
 impl LevelSet {
-    /// Returns the parameters of the next coarser level, which mean the same on its image.
+    /// Returns the parameters for the next coarser level, converted so that they have the same meaning on its image.
     fn coarse_params(&self, params: &Params, halved: Halved) -> Params {
         let plan = &self.plan;
         let measured = params.regions.is_some();
@@ -107,14 +109,14 @@ impl LevelSet {
             spacing: std::array::from_fn(|axis| params.spacing[axis] * if halved[axis] { 2.0 } else { 1.0 }),
             range: (!measured).then_some(plan.range),
             side: (!measured).then_some(plan.side),
-            // The means of binary pixels are shares.
+            // The mean of binary pixels is a share between 0 and 1, so a reduced binary image is no longer binary.
             regions: match params.regions {
                 Some(Regions::Bernoulli) => Some(Regions::ChanVese),
                 regions => regions,
             },
             alpha: if measured { params.alpha } else { Some(plan.alpha) },
             edge_sigma: plan.edges.map(|edges| edges.sigma),
-            // The largest stable step is longer on a coarse image.
+            // The coarse image has a longer stable step. Keep the ratio to it, as `cfl`.
             time_step: None,
             cfl: params.time_step.map_or(params.cfl, |step| step / plan.time_step_limit),
             change_tolerance: if never_stops { CHANGE_TOLERANCE.default } else { params.change_tolerance },
@@ -124,7 +126,7 @@ impl LevelSet {
         }
     }
 
-    /// Lets the coarser levels come to rest, unless they have, and starts from where they are.
+    /// Runs the coarser levels until their fronts are at rest, if this has not been done, and starts from the result.
     pub(super) fn start_from_coarse(&mut self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         let Some(coarse) = &mut self.coarse else { return Ok(()) };
         let shape = self.plan.shape;
@@ -137,8 +139,8 @@ impl LevelSet {
         Ok(())
     }
 
-    /// Returns the distance to the boundary of a mask; where a mask (in 2D a slice of it) has none, φ as it is. `None` where
-    /// that is everywhere.
+    /// Returns the signed distance to the boundary of a mask. Images without a boundary (slices in 2D, or the volume) keep
+    /// their present φ; the result is `None` if no image has one.
     fn distance_to(&self, mask: &Array3<u8>, progress: &mut Option<&mut Progress<'_>>) -> Result<Option<Array3<f32>>> {
         let plan = &self.plan;
         let images = if plan.dimensions == Dimensions::Volume { 1 } else { plan.shape[2] };

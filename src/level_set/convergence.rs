@@ -1,5 +1,5 @@
-//! The monitor of a run, the same for every device: its statistics, the stopping criterion, and when φ is
-//! reinitialised.
+//! The monitor of a run, which is the same for every device. It keeps the statistics, tests the stopping criterion, and
+//! tells when φ is to be reinitialised.
 
 use super::plan::Plan;
 use super::types::Counts;
@@ -11,13 +11,14 @@ use crate::image::reserve;
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
 
-/// While its movement does not fall, a front is expected to be at rest after this many more check intervals, or after a
-/// quarter of those done if that is more.
+/// The estimate for a front whose movement does not decrease: it is expected to be at rest after this many more check
+/// intervals, or after a quarter of the intervals done so far, if that is more.
 const EXPECTED_INTERVALS: f64 = 12.0;
-/// The number of check intervals over which it is measured how fast the front's movement falls.
+/// The number of check intervals over which the decrease of the front's movement is measured.
 const TREND_INTERVALS: usize = 4;
 
-/// The unit in which squares of changes are added, as integers, so that the sum does not depend on its order.
+/// The unit of the sums of squared changes. They are summed as integers, so that the sum does not depend on the order of
+/// the voxels.
 pub(super) const SQUARES_UNIT: f64 = 1.0 / SQUARE_ONE as f64;
 
 /// The statistics of one level set and the state of its stopping criterion.
@@ -37,16 +38,17 @@ pub(super) struct ConvergenceMonitor {
     /// The fewest and the most voxels inside after an iteration of the current check interval.
     fewest: u64,
     most: u64,
-    /// The logarithms of the factors by which the last check intervals exceeded the tolerances, the newest last.
+    /// For each of the last check intervals, newest last, the logarithm of the factor by which it exceeded the tolerances.
     excesses: [f64; TREND_INTERVALS + 1],
-    /// The number of check intervals after the last one until the criterion is likely to be met.
+    /// The estimated number of check intervals, from the end of the last one, until the criterion is met.
     intervals_left: f64,
     /// The step under way.
     step: Step,
     plan: Plan,
 }
 
-/// A step: the iterations done before it, the most that it does, and the largest fraction of it that was returned.
+/// A call of `LevelSet::step`: the iterations done before it, the most that it may do, and the largest fraction that was
+/// reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     before: u64,
@@ -131,8 +133,8 @@ impl ConvergenceMonitor {
         self.interval_iterations == 0
     }
 
-    /// Returns the fraction done of the step, in 0..=1. It never falls, and is below 1: the step ends after its last
-    /// iteration, when the caller gets 1.
+    /// Returns the fraction of the step that is done, from 0 to less than 1. It never decreases. The step itself reports 1
+    /// when it ends.
     pub(super) fn fraction(&mut self) -> f64 {
         let Step { before, iterations, fraction } = self.step;
         let done = self.step_done();
@@ -141,8 +143,8 @@ impl ConvergenceMonitor {
         self.step.fraction
     }
 
-    /// Estimates anew when the front comes to rest. `excess` is the factor by which an interval exceeded the tolerances. Its
-    /// logarithm falls about linearly once the front has arrived.
+    /// Updates the estimate of when the front comes to rest. `excess` is the factor by which the last interval exceeded the
+    /// tolerances. Near the end of a run its logarithm decreases about linearly, so that it can be extrapolated to 0.
     fn extrapolate(&mut self, excess: f64) {
         let intervals = (self.iterations / u64::from(self.plan.criterion.check_interval)) as f64;
         self.excesses.rotate_left(1);
@@ -179,16 +181,16 @@ impl ConvergenceMonitor {
         self.plan.reinitialises_after(self.iterations)
     }
 
-    /// Tells whether the stopping criterion is met, after the iteration just recorded. It is tested at the end of every
-    /// check interval but the first; the next interval then begins. `check_convergence` in
-    /// `kernels/level_set_support.cuh` computes the same.
+    /// Tells whether the iteration just recorded meets the stopping criterion. The criterion compares a check interval with
+    /// the one before, so it is tested at the end of every check interval but the first; a new interval then begins.
+    /// `check_convergence` in `kernels/level_set_support.cuh` computes the same.
     pub(super) fn should_stop(&mut self) -> bool {
         let StoppingCriterion { change_tolerance, rms_tolerance, check_interval } = self.plan.criterion;
         if self.interval_iterations < check_interval {
             return false;
         }
-        // The means are over whole intervals, each of which holds whole periods of the reinitialisation, with which a
-        // front at rest may oscillate a little. A front that oscillates by much has not come to rest.
+        // A front at rest may oscillate a little with the period of the reinitialisation. An interval holds whole periods,
+        // so its means do not show this. A front that oscillates by more than the bound is not at rest.
         let near = self.near_sum.max(1) as f64;
         let drift = self.inside_sum.abs_diff(self.previous_inside_sum) as f64 / near;
         let oscillation = (self.most - self.fewest) as f64 * f64::from(check_interval) / near;
@@ -208,7 +210,7 @@ impl ConvergenceMonitor {
         met
     }
 
-    /// Begins a check interval, and forgets the one before.
+    /// Begins a check interval without one before it to compare with.
     pub(super) fn begin_interval(&mut self) {
         (self.interval_iterations, self.inside_sum, self.near_sum, self.squares_sum) = (0, 0, 0, 0);
         (self.fewest, self.most) = (u64::MAX, 0);

@@ -1,9 +1,10 @@
 //! The level set on the CPU: φ in tiles on all cores, or as a plain array on one.
 //!
-//! φ and its next values are two buffers that are swapped after every pass over tiles (an iteration, or a step of a
-//! reinitialisation). A pass computes the tiles of its list, all of them or those that the front can reach. It copies
-//! the tiles that the pass before wrote and this one does not, so that both buffers agree outside the list. A pass that
-//! is cancelled leaves φ unchanged. No result depends on the order of tiles, so none depends on the number of threads.
+//! φ and its next values are two buffers that are swapped after every pass over tiles; a pass is an iteration or one step
+//! of a reinitialisation. A pass computes the tiles of its list: all tiles, or those that the front can reach. It also
+//! copies the tiles that the previous pass wrote and that are not in its list, so that both buffers are equal in all tiles
+//! outside the list. A pass that is cancelled leaves φ unchanged. No result depends on the order of tiles, so none depends
+//! on the number of threads.
 
 mod edges;
 mod formulas;
@@ -47,7 +48,7 @@ pub(super) struct Solver {
     /// The edges of the image, if the plan has an edge term.
     edges: Option<Edges>,
     inside: u64,
-    /// The steps left of a reinitialisation that is under way.
+    /// The steps that remain of a reinitialisation that has begun.
     reinitialisation_steps_left: u32,
 }
 
@@ -108,7 +109,7 @@ impl Solver {
                     }
                     self.reinitialisation_steps_left -= 1;
                 }
-                // Without a front nothing can move.
+                // Nothing can move if no voxel, or every voxel, is inside.
                 monitor.converged |= self.plan.front_vanished(self.inside);
                 if left == 0 || monitor.converged {
                     return Ok(());
@@ -131,8 +132,8 @@ impl Solver {
         })
     }
 
-    /// Replaces the plan by one that differs in its range and what follows from that, on the threads of the current pool.
-    /// All of the front may move again.
+    /// Replaces the plan, on the threads of the current pool. The new plan may differ only in the intensity range and the
+    /// numbers that are computed from it. All of the front may move again, so the tiles of the whole band become active.
     pub(super) fn set_plan(&mut self, plan: &Plan) {
         self.plan = *plan;
         if let Field::Tiled(field) = &mut self.field {
@@ -169,7 +170,7 @@ impl Solver {
         Ok(sums)
     }
 
-    /// Returns the layout of φ and of the image, and both.
+    /// Returns φ and the image, with the layout that they share.
     fn contents(&self) -> (Layout, &[f32], &Pixels) {
         let layout = self.field.layout(&self.plan);
         match &self.field {
@@ -190,7 +191,7 @@ impl Solver {
                 return fit;
             }
             let [y, z] = [index % height, index / height];
-            // A neighbour beyond the border is inside as the voxel is.
+            // Beyond the border the image repeats its outermost pixels, so a missing neighbour counts as inside.
             let beside = [[y.saturating_sub(1), z], [(y + 1).min(height - 1), z]];
             let above = [[y, z.saturating_sub(1)], [y, (z + 1).min(depth - 1)]];
             let [own, rows @ ..] = [[y, z], beside[0], beside[1], above[0], above[1]].map(|row| layout.row(row));
@@ -338,12 +339,12 @@ struct Tiled {
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
-    /// For each tile, the word of tiles that its changes within the band in the last iteration affect, see
-    /// `tiles::affected_tiles`.
+    /// For each tile, the neighbouring tiles that its changes within the band affected in the last iteration, as the bits
+    /// of a word; see `tiles::affected_tiles`.
     affected: Vec<u32>,
     /// For each tile, true if it holds a voxel within the band.
     in_band: Vec<bool>,
-    /// True if the list is that of an iteration and `affected` has not changed since it was made.
+    /// True if the list was made for an iteration, and `affected` has not changed since.
     listed: bool,
     /// The tiles of a pass, in order.
     list: Vec<u32>,
@@ -351,13 +352,13 @@ struct Tiled {
     written: Vec<u32>,
     /// The number of tiles that the last iteration updated.
     active_tiles: u64,
-    /// For each tile, 1 if a tile's word of affected tiles names it. Only [`list_tiles`](Self::list_tiles) uses it.
+    /// For each tile, 1 if it is in the word of affected tiles of any tile. Only [`list_tiles`](Self::list_tiles) uses it.
     is_active: Vec<u8>,
     buffers: PerThread<Buffers>,
 }
 
 impl Tiled {
-    /// Sets φ; the state that follows from it is to be [`recount`](Self::recount)ed.
+    /// Sets φ. The caller must then call [`recount`](Self::recount), which sets the state that depends on φ.
     fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>, ticker: &Ticker) -> Result<Self> {
         let layout = Layout { shape: plan.shape, tile: plan.tile(), tiles: plan.tiles() };
         if layout.count() > u32::MAX as usize {
@@ -389,7 +390,7 @@ impl Tiled {
         })
     }
 
-    /// Determines the state that follows from a new φ, unless the ticker is cancelled. Returns the number of voxels
+    /// Sets the state that depends on φ, after φ was replaced, unless the ticker is cancelled. Returns the number of voxels
     /// inside.
     fn recount(&mut self, constants: &Constants, ticker: &Ticker) -> Result<u64> {
         let Self { layout, phi, .. } = self;
@@ -420,7 +421,7 @@ impl Tiled {
         Ok(inside)
     }
 
-    /// Counts every voxel within the band as changed.
+    /// Marks every voxel within the band as changed, so that the next list holds all tiles that the band affects.
     fn activate_band(&mut self, constants: &Constants) {
         let Self { layout, volume, phi, affected, in_band, .. } = self;
         let affected_by = |index: usize, tile: &[f32]| {
@@ -437,7 +438,7 @@ impl Tiled {
         self.listed = false;
     }
 
-    /// Lists the tiles of the next pass: those that the changes affect, or all.
+    /// Lists the tiles of the next pass: all tiles, or those that the changes of the last iteration affect.
     fn list_tiles(&mut self, all: bool) {
         let Self { layout, volume, affected, list, is_active, .. } = self;
         list.clear();
@@ -467,7 +468,8 @@ impl Tiled {
         Ok(counts)
     }
 
-    /// Computes one step of a reinitialisation, of the tiles that the band affects when it begins.
+    /// Computes one step of a reinitialisation. All steps update the same tiles: those that the band affects before the
+    /// first step.
     fn reinitialisation_step(&mut self, constants: &Constants, first: bool, last: bool, ticker: &Ticker) -> Result<()> {
         if first {
             self.activate_band(constants);
@@ -480,12 +482,13 @@ impl Tiled {
         Ok(())
     }
 
-    /// Computes a pass over the list, before which `inside` voxels are inside. A reinitialisation counts nothing.
+    /// Computes a pass over the tiles of the list. `inside` is the number of voxels inside before it. The counts are
+    /// meaningful for an iteration only.
     fn pass(&mut self, constants: &Constants, kind: PassKind<'_>, inside: u64, ticker: &Ticker) -> Result<Counts> {
         let Self { layout, phi, next, pixels, list, written, buffers, .. } = self;
         let (layout, pixels) = (&*layout, &*pixels);
         let (arch, tile_voxels) = (Arch::new(), layout.tile_voxels());
-        // Both lists are in order, so one pass through `next` finds the tiles of both.
+        // Both lists are sorted, so one walk through `next` finds the tiles of both.
         let mut tasks = reserved(list.len() + written.len())?;
         let (mut listed, mut stale) = (list.iter().copied().peekable(), written.iter().copied().peekable());
         let mut tiles = next.chunks_exact_mut(tile_voxels);
@@ -535,7 +538,8 @@ impl Tiled {
                 Pixels::F32(pixels) => run!(pixels),
             })
         };
-        // A thread takes at most eight tiles at a time: one that wakes late leaves the others little to wait for.
+        // A thread takes at most eight tiles at a time, so that the others wait only briefly for a thread that started
+        // late.
         tasks.into_par_iter().with_max_len(8).map(work).collect_into_vec(&mut statistics);
         if let Err(cancelled) = ticker.check() {
             written.clone_from(&touched);

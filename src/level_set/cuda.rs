@@ -1,5 +1,6 @@
-//! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the
-//! device itself counts, keeps the list of active tiles and stops. [`launch`] launches the kernels.
+//! The level set on CUDA: both buffers of φ and the image stay on the device. Iterations are queued in batches; the device
+//! itself counts the changes, keeps the list of active tiles and tests the stopping criterion. [`launch`] launches the
+//! kernels.
 
 mod dense_grid;
 mod launch;
@@ -38,10 +39,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use tables::{CONVERGENCE_BYTES, Layout, PADDING_BEFORE, STATISTICS, STATISTICS_BYTES, Tables, table_bytes};
 
-/// The number of batches in flight: one running, one queued behind it.
+/// The number of batches in flight: one runs while the next is queued.
 const BATCHES: usize = 2;
 
-/// Returns the device memory that a level set needs, in bytes, and whether φ is then sparse, because two φ in rows do not fit.
+/// Returns the device memory that a level set needs, in bytes, and whether φ must be sparse because two dense buffers of it
+/// do not fit.
 pub(super) fn needs(
     context: &Context,
     params: &Params,
@@ -49,7 +51,7 @@ pub(super) fn needs(
     pixel_type: PixelType,
 ) -> Result<(u64, bool)> {
     let cuda = context.cuda_for(0)?;
-    // The distance that phi starts as needs a workspace for columns above a length that depends on the device.
+    // The signed distance at the start needs a workspace for columns that are longer than a limit of the device.
     let workspace = cuda.map_or(Ok(0), |cuda| signed_workspace_bytes(cuda, shape, params.dimensions))?;
     let layout = Layout::new(shape);
     let tiles: u64 = plan::tiles(shape, params.dimensions).into_iter().map(|n| n as u64).product();
@@ -68,14 +70,14 @@ pub(super) fn needs(
     Ok(sparse.map_or((in_rows, false), |bytes| (others + bytes, true)))
 }
 
-/// Both φ on the device.
+/// The two buffers of φ on the device.
 enum Phi {
-    /// Those of all voxels, in the rows of the layout.
+    /// Dense: all voxels, in the rows of the layout.
     Rows([Buffer; 2]),
     Sparse(SparsePhi),
 }
 
-/// Returns the slabs of a level set, each on a device of the context: one if it is not divided.
+/// Returns the planes of each slab, one for each device that takes part; a single slab if the level set is not divided.
 pub(super) fn slabs(context: &Context, params: &Params, input: &Image<'_>, mask: &Image<'_>) -> Vec<Range<usize>> {
     let [width, height, depth] = input.shape();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
@@ -92,7 +94,7 @@ pub(super) struct Solver {
     cuda: Arc<Cuda>,
     plan: Plan,
     layout: Layout,
-    /// The slices that are its own: all, or those of a slab.
+    /// The slices that this solver computes: all of them, or those of its slab without the halo.
     own: Range<usize>,
     launcher: Launcher,
     phi: Phi,
@@ -109,21 +111,21 @@ pub(super) struct Solver {
     inside: u64,
     /// The number of tiles that the last iteration updated.
     active_tiles: u64,
-    /// True if a tile of a sparse φ found no place.
+    /// True if no memory was left for a tile of a sparse φ.
     lacks_places: bool,
-    /// True if image and mask were in host memory, so that the CPU could go on.
+    /// True if image and mask were in host memory, so that the CPU may continue in place of the GPU.
     from_host: bool,
     /// The number of tiles in which φ is stored.
     stored_tiles: u64,
-    /// The number of the next set of active tiles; the lists are empty before the first.
+    /// The number of the next set of active tiles. Sets are counted from 0, when the lists are empty.
     set: u32,
-    /// True if the lists hold the set of tiles that φ needs; false after φ was written.
+    /// True if the lists hold the active tiles of the present φ; false after φ was replaced.
     lists_valid: bool,
-    /// True if the plan has changed since the tiles of the lists were found.
+    /// True if the plan has changed since the lists were made, so that a front at rest may move again.
     front_may_move: bool,
     /// The number of iterations of the current check interval.
     interval_iterations: u32,
-    /// True if a launch failed while iterations were queued, so that the iteration that φ has reached is unknown.
+    /// True if a call failed while iterations were queued, so that the contents of φ are not known.
     phi_unknown: bool,
 }
 
@@ -177,7 +179,7 @@ impl Solver {
         Ok(solver)
     }
 
-    /// Makes a level set whose φ is not yet known, of which some slices are its own.
+    /// Makes a solver whose φ is not set yet. `own` is the slices that it computes; the others are a halo.
     fn without_phi(plan: &Plan, loaded: Loaded, own: Range<usize>) -> Result<Self> {
         let (plan, cuda) = (*plan, &loaded.cuda);
         cuda.bind()?;
@@ -216,7 +218,7 @@ impl Solver {
             interval_iterations: 0,
             phi_unknown: false,
         };
-        // Lists are filled too: kernels load entries before they know how many are valid.
+        // The lists are cleared, too, because kernels load entries before they know how many are valid.
         let Tables { convergence, statistics, lists: [entries, ..], .. } = &solver.tables;
         for buffer in [convergence, statistics, entries] {
             solver.stream.fill(buffer, 0, buffer.bytes(), 0)?;
@@ -224,7 +226,7 @@ impl Solver {
         Ok(solver)
     }
 
-    /// Returns φ `which`, from slice `z` on.
+    /// Returns φ buffer number `which` from slice `z` on, as an argument of kernels.
     fn phi_from(&self, which: usize, z: usize) -> PhiArgument {
         match &self.phi {
             Phi::Rows(phi) => PhiArgument::Rows(self.layout.address(&phi[which], z)),
@@ -232,7 +234,7 @@ impl Solver {
         }
     }
 
-    /// Returns the addresses of the newest φ, of the other and of the image.
+    /// Returns the addresses of the newest φ, of the other buffer of φ, and of the image.
     fn fields(&self) -> Fields {
         Fields {
             from: self.phi_from(self.current, 0),
@@ -259,7 +261,8 @@ impl Solver {
         result.and(all_placed).map(|()| self.cuda.memory().peak())
     }
 
-    /// Replaces the plan by one that differs in its range and what follows from that. All of the front may move again.
+    /// Replaces the plan. The new one may differ only in the intensity range and the numbers that are computed from it. All
+    /// of the front may move again.
     pub(super) fn set_plan(&mut self, plan: &Plan) {
         self.plan = *plan;
         self.launcher.set_constants(&plan.constants);
@@ -281,14 +284,14 @@ impl Solver {
         }))
     }
 
-    /// Returns what a kernel counts in a buffer of this many bytes, which are 0 before.
+    /// Launches a kernel that counts in a buffer of `bytes` zeroed bytes, and returns a copy of the buffer.
     fn found(&self, bytes: usize, launch: impl FnOnce(&Buffer) -> Result<()>) -> Result<Pinned> {
         let (stream, memory) = (&self.stream, self.cuda.memory());
         let found = memory.device(bytes)?;
         let back = memory.pinned(bytes)?;
         stream.fill(&found, 0, bytes, 0)?;
         let queued = launch(&found).and_then(|()| stream.copy_bytes(found.side(0), back.side(), bytes));
-        // After an error, too: launches ahead of the one that failed still work.
+        // Wait even after an error: kernels that were queued before it still use the buffers.
         let done = stream.synchronize();
         queued.and(done).map(|()| back)
     }
@@ -340,8 +343,8 @@ impl Solver {
                 self.collect_batch(&batch, monitor);
                 ticker.set(monitor.fraction());
             }
-            // A batch is timed from the end of the one ahead. The first of several is not judged: its time includes the
-            // queueing of both.
+            // A batch is timed from the end of the one before it. The time of the first one also includes the queueing of
+            // the second, so it does not set the next size unless it is the only one.
             let seconds = last_end.elapsed().as_secs_f64();
             last_end = Instant::now();
             if !first_batch || flight.is_empty() {
@@ -378,7 +381,8 @@ impl Solver {
 
     /// Prepares the state of the iterations on the device.
     fn prepare_iterations(&mut self, iterations: u64) -> Result<()> {
-        // The state is "not stopped", and the number of voxels inside, at the parity of the iteration.
+        // The state says that the run has not stopped, and holds the number of voxels inside in the element for the
+        // iteration's parity.
         const STATE_BYTES: usize = std::mem::offset_of!(ConvergenceState, inside_sum);
         let mut convergence = [0u64; 3];
         convergence[1 + (iterations & 1) as usize] = self.inside;
@@ -386,7 +390,7 @@ impl Solver {
         staged.as_mut_slice()[..STATE_BYTES].copy_from_slice(bytemuck::cast_slice(&convergence));
         let stream = &self.stream;
         stream.copy_bytes(staged.side(), self.tables.convergence.side(0), STATE_BYTES)?;
-        // The statistics of the iteration before the first are empty.
+        // The first iteration reads the statistics of the one before it; they are empty.
         let at = (iterations % STATISTICS) as usize * STATISTICS_BYTES;
         stream.fill(&self.tables.statistics, at, STATISTICS_BYTES, 0)?;
         if !self.lists_valid {
@@ -396,7 +400,7 @@ impl Solver {
         if self.launcher.band() && (self.front_may_move || !self.lists_valid) {
             let phi = self.phi_from(self.current, 0);
             if std::mem::take(&mut self.lacks_places) {
-                // Tiles that were active at any time may be far from the front now.
+                // Free the places of all tiles that are far from the front now, in whichever set they were active.
                 self.launcher.release(&self.cuda, stream, phi, iterations, self.set, u32::MAX)?;
             }
             self.launcher.activate_near_front(stream, phi, None, iterations, self.set)?;
@@ -405,11 +409,11 @@ impl Solver {
         stream.synchronize()
     }
 
-    /// Returns an error if iterations have ended because a tile of a sparse φ found no place. φ is that of the last
-    /// iteration then; the tiles that it needs are found anew before the next.
+    /// Returns an error if the iterations have ended because no memory was left for a tile of a sparse φ. φ is then the
+    /// result of the last complete iteration. The next run finds its active tiles anew.
     fn check_places(&mut self, monitor: &mut ConvergenceMonitor) -> Result<()> {
         let Phi::Sparse(phi) = &self.phi else { return Ok(()) };
-        // After an error of the device φ is not known.
+        // If the next call fails, φ is not known.
         self.phi_unknown = true;
         let (stored, lacks_places) = phi.stored_tiles(&self.cuda, &self.stream)?;
         if lacks_places {
@@ -424,17 +428,17 @@ impl Solver {
         if lacks_places { Err(phi.no_place()) } else { Ok(()) }
     }
 
-    /// Records the iterations of a finished batch, up to the one at which it stopped. The device
-    /// has stopped by the same arithmetic (`check_convergence` in `kernels/level_set_support.cuh`), so that batches
-    /// queued ahead do nothing; the host repeats it to learn at which iteration.
+    /// Records the iterations of a finished batch, up to the one that met the stopping criterion. The device has tested the
+    /// criterion with the same arithmetic (`check_convergence` in `kernels/level_set_support.cuh`), so iterations that were
+    /// queued after that have done nothing. The host repeats the test to learn which iteration was the last.
     fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) {
         let bytes = &self.staged_statistics[batch.slot].as_slice()[..batch.count as usize * STATISTICS_BYTES];
         let statistics: &[IterationStatistics] = bytemuck::cast_slice(bytes);
         for (done, iteration) in (0..).zip(statistics) {
             let IterationStatistics { changed, near, squares, inside, tiles, .. } = *iteration;
             if iteration.done == 0 {
-                // The device found before this iteration that no voxel is inside any more, or none outside, or that a tile of
-                // a sparse φ has no place.
+                // The device skipped this iteration: no voxel, or every voxel, is inside, or no memory is left for a tile
+                // of a sparse φ.
                 monitor.converged = true;
                 break;
             }
@@ -473,7 +477,7 @@ impl Solver {
         matches!(self.phi, Phi::Sparse(_)) && !self.phi_unknown && self.from_host
     }
 
-    /// Keeps the CPU from going on, which could not write to an output in device memory.
+    /// Forbids the fallback to the CPU, which could not write to an output in device memory.
     pub(super) fn stay(&mut self) {
         self.from_host = false;
     }

@@ -1,8 +1,8 @@
-//! The intensities that a level set starts with: the image's extremes, and the range of the object. An automatic range
-//! lies between the object, which the initial mask marks, and its surroundings: each limit is half way from the start's
-//! intensities to the nearest mode of its surroundings on that side.
+//! The intensities that a level set starts with: the image's extremes, and the range of the object. The initial mask (the
+//! "start") marks the object. Each limit of an automatic range is half way between the median of the start and the nearest
+//! mode of the histogram of its surroundings, on the darker and on the brighter side.
 //!
-//! It is measured on the host, so that it is the same for every device, in a sample of bounded size.
+//! The range is measured on the host in a sample of bounded size, so that it is the same for every device.
 
 use super::{Params, STAGE, Side, TargetRange};
 use crate::device::{Context, in_host_memory};
@@ -15,34 +15,36 @@ use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The depth of the start's rim, in radii of the start.
+/// The depth of the start's rim, in radii of the start. A start that is too large holds surroundings mostly in its rim.
 const RIM: f64 = 2.0 / 3.0;
 /// The fewest pixels within the rim that stand for the start; where there are fewer the rim is less deep. On 29 nuclei of
 /// `tests/data`, with starts 4 pixels larger than each, 7 fronts ran far over the object; with 256 and no rim for smaller starts
 /// 28 did.
 const FEWEST_WITHIN_RIM: usize = 64;
-/// The distance from the object within which surroundings are first looked for, in radii of the object.
+/// The distance from the object that is searched for surroundings at first, in radii of the object.
 const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings. Otherwise a mode has as many pixels as the start, or `MODE_SHARE`
 /// of the histogram.
 const FEWEST: usize = 64;
-/// The pixels of a start that tell its noise; where there are fewer, those beside it do, too.
+/// The fewest pixels of a start from which alone its noise is estimated. For a smaller start, pixels near it are used, too.
 const FEWEST_FOR_NOISE: usize = 16;
-/// The distance from a start of fewer pixels within which differences of pixels tell its noise, in units of the smallest spacing.
+/// The distance from such a small start within which differences of pixels are used to estimate its noise, in units of the
+/// smallest spacing.
 const BESIDE: f64 = 3.0;
 const MODE_SHARE: f64 = 0.02;
 /// A pixel differs from the start if it is more than this many standard deviations of the start's noise from its median.
 const DIFFERENCE: f64 = 3.0;
-/// The standard deviation of normally distributed values over their median absolute deviation.
+/// The ratio of the standard deviation to the median absolute deviation of normally distributed values.
 const DEVIATION_PER_MEDIAN: f64 = 1.4826;
-/// The grain of the start is at most this many standard deviations of the differences between neighbours, over √2.
+/// The grain of the start is at most this many standard deviations of its pixel noise, which are those of the differences
+/// between neighbours over √2.
 const GRAIN: f64 = 4.0;
 /// The share of the surroundings that must be darker (or brighter) than the start for a range without an upper (or
 /// lower) limit.
 const ONE_SIDED: f64 = 0.9;
-/// The most cells of the start and round it that are sampled.
+/// The most cells that are sampled, in the start and around it.
 const SAMPLES: usize = 1 << 18;
-/// The share of pixels at each end of the histogram whose values count as the last within it.
+/// The share of pixels at each end of the histogram that are clamped to the last value within it.
 const TAIL: f64 = 0.005;
 /// The most bins of the histogram between its ends. A bin is at least half of the grain.
 const BINS: f64 = 128.0;
@@ -59,14 +61,14 @@ pub(super) struct Intensities {
     /// The range that the front grows into, and its open side.
     pub range: TargetRange,
     pub side: Side,
-    /// The deviation from the limits with which, at the automatic α, the image balances the curvature of a feature of one
-    /// voxel.
+    /// The deviation from the limits at which, with the automatic α, the image term balances the curvature of a feature of
+    /// one voxel.
     pub balance: f64,
     /// The smallest and the largest finite pixel of the image; both are 0 where there is none.
     pub extremes: [f64; 2],
 }
 
-/// Returns the range that the front grows into, and its open side: those that are given, or measured ones. `progress` can
+/// Returns the range that the front grows into, and its open side, as given by the caller or measured. `progress` can
 /// cancel the measurement; its fraction stays 0.
 pub(super) fn range(
     context: &Context,
@@ -76,7 +78,7 @@ pub(super) fn range(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(TargetRange, Side)> {
     if params.regions.is_some() {
-        // Both sides of the front give the range, when there is one.
+        // The range is measured later, from both sides of the front; this is a placeholder.
         return Ok((TargetRange { target: 0.0, epsilon: 1.0 }, Side::Within));
     }
     if let Some(range) = params.range {
@@ -95,7 +97,7 @@ type Box3 = [Range<usize>; 3];
 
 const COPIED: &str = "device images have been copied";
 
-/// The least number of rows of a mask that a thread looks through.
+/// The least number of rows of a mask that one task searches.
 const ROWS_PER_TASK: usize = 16;
 
 /// Returns the box that holds the initial mask; `None` if it is empty. A cancelled ticker ends it early.
@@ -107,7 +109,7 @@ fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>, ticker:
     let row = |z: usize, y: usize| {
         let row = mask.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
         let is_inside = |pixel: &T| (*pixel).into() > 0.0;
-        // Most rows are empty. A row without gaps is counted by vectors.
+        // Most rows are empty, and counting is fast: the compiler vectorises it for a contiguous row.
         let count = match row.as_slice() {
             Some(row) => row.iter().filter(|pixel| is_inside(pixel)).count(),
             None => row.iter().filter(|pixel| is_inside(pixel)).count(),
@@ -135,8 +137,8 @@ struct Measurement<'a, 'i, 'm> {
     ticker: &'a Ticker,
 }
 
-/// The part of an image round the start, in cells of one voxel or, where there are too many, of several. The voxel in
-/// the middle of a cell stands for it.
+/// The part of an image around the start, in cells. A cell is one voxel or, in a large image, a block of several, of which
+/// the middle one is sampled.
 struct Neighbourhood {
     ranges: Box3,
     /// The voxels of a cell along x, y, z.
@@ -148,7 +150,7 @@ struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// Returns the voxel that stands for cell `index` along an axis.
+    /// Returns the position along an axis of the voxel that is sampled for cell `index`.
     fn middle(&self, axis: usize, index: usize) -> usize {
         let Range { start, end } = self.ranges[axis];
         (start + index * self.steps[axis] + self.steps[axis] / 2).min(end - 1)
@@ -177,24 +179,25 @@ impl Neighbourhood {
 struct Object {
     count: usize,
     median: f64,
-    /// The standard deviation that normally distributed noise of the same median absolute deviation has.
+    /// A robust standard deviation of the pixels, from their median absolute deviation.
     noise: f64,
-    /// The same of differences between neighbours: smaller than `noise` where the start's brightness varies slowly, or where
-    /// it holds several things.
+    /// The same, estimated from the differences between neighbours. It is smaller than `noise` if the start's brightness
+    /// varies slowly, or if the start holds several things.
     grain: f64,
-    /// The distance from the median within which the object's own mode may be. It is 0 where the start has enough pixels to
-    /// know the median well.
+    /// The distance from the median within which a mode is taken for the object's own. It is 0 unless the start has so few
+    /// pixels that the median is uncertain.
     own: f64,
 }
 
-/// The pixels of a neighbourhood beside which the image is flat, and the others.
+/// The pixels of a neighbourhood. A pixel is flat if it differs from its neighbours by no more than noise does, which
+/// excludes blurred edges.
 #[derive(Default)]
 struct Surroundings {
-    /// Those that differ from the start.
+    /// The pixels outside the start that differ from it.
     differ: Vec<f64>,
-    /// Those of them beside which the image is flat, which the blur of an edge is not.
+    /// The flat ones of these.
     flat: Vec<f64>,
-    /// All flat ones, the start's among them.
+    /// All flat pixels, including the start's.
     histogram: Vec<f64>,
 }
 
@@ -204,7 +207,7 @@ impl Measurement<'_, '_, '_> {
         self.ticker.check()?;
         let bounds = bounds.ok_or_else(|| unmeasurable("the mask is empty"))?;
         let spacing = self.params.used_spacing();
-        // The reach is at first that of a start as thick as its bounds; its own radius is not yet known.
+        // The radius of the start is not known yet. The first margin assumes that the start fills its bounding box.
         let thickness =
             bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
         let largest = spacing.iter().copied().fold(0.0, f64::max);
@@ -214,14 +217,16 @@ impl Measurement<'_, '_, '_> {
             let around = self.cut(&bounds, margin)?;
             self.ticker.check()?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
-            // A start that is too large holds surroundings, too, most of all in its rim: the object is what is within.
+            // A start that is too large also holds surroundings, mostly in its rim, so only the pixels deeper inside stand
+            // for the object.
             let rim = (RIM * f64::from(radius)).min(around.depth_of(FEWEST_WITHIN_RIM)?);
             let reach = reach.get_or_insert((REACH * (f64::from(radius) - rim) - rim).max(largest));
             if margin < *reach && !around.whole {
                 margin = *reach;
                 continue;
             }
-            // Few pixels are measured where each of them is a cell, as in the first neighbourhood.
+            // A start of few pixels is measured once, in the first neighbourhood, where each pixel is a cell; larger
+            // neighbourhoods may have larger cells.
             let object = match small {
                 Some(object) => object,
                 None => self.object(&around, rim)?,
@@ -242,7 +247,7 @@ impl Measurement<'_, '_, '_> {
     /// Measures the start's pixels that are deeper inside than `rim`, or all of them if none of these is finite.
     fn object(&self, around: &Neighbourhood, rim: f64) -> Result<Object> {
         let [width, height, _] = self.input.shape();
-        // Few pixels may be alike by chance. The differences of those beside them tell the noise.
+        // A few pixels may be alike by chance, so the differences of the pixels beside them are used to estimate the noise.
         let is_few =
             around.distances.iter().filter(|d| **d < 0.0).count() * around.voxels_per_cell() < FEWEST_FOR_NOISE;
         let smallest = self.params.used_spacing().iter().copied().fold(f64::INFINITY, f64::min);
@@ -292,13 +297,13 @@ impl Measurement<'_, '_, '_> {
         let least = self.least_noise(around);
         let grain = deviation(&mut differences) / std::f64::consts::SQRT_2;
         let spread = deviation(&mut values).max(if is_few { grain } else { 0.0 }).max(least);
-        // Pixels of the object differ from the median of few by the error of the median, too.
+        // The median of few pixels has an error of its own, which adds to the differences from it.
         let error = if is_few { std::f64::consts::FRAC_PI_2 / count as f64 } else { 0.0 };
         let (noise, own) = (spread * (1.0 + error).sqrt(), DIFFERENCE * spread * error.sqrt());
         Ok(Object { count, median, noise, grain: (GRAIN * grain.max(least)).min(spread), own })
     }
 
-    /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
+    /// Returns the least noise that is assumed: 1/1000 of the range of the pixels around the start.
     fn least_noise(&self, around: &Neighbourhood) -> f64 {
         let none = || [f64::INFINITY, f64::NEG_INFINITY];
         let merge = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a.min(c), b.max(d)];
@@ -320,7 +325,7 @@ impl Measurement<'_, '_, '_> {
         on_host!(Image, self.input, view => f32::from(view[place]), unreachable!("{COPIED}"))
     }
 
-    /// Cuts what lies within `margin` of the start's bounds, in the unit of the spacing.
+    /// Cuts out the part of the image within `margin` of the start's bounding box. `margin` is in the unit of the spacing.
     #[allow(clippy::useless_conversion, reason = "the views are of several types")]
     fn cut(&self, bounds: &Box3, margin: f64) -> Result<Neighbourhood> {
         let sizes = self.input.shape();
@@ -334,12 +339,12 @@ impl Measurement<'_, '_, '_> {
             None => bounds[axis].clone(),
         });
         let whole = (0..used).all(|axis| ranges[axis].len() == sizes[axis]);
-        // Slices have no distance from each other: cells are as deep as they are wide.
+        // Slices have no spacing along z, so the smaller of the other two is used for the shape of cells.
         let spacing = [spacing[0], spacing[1], spacing.get(2).copied().unwrap_or(spacing[0].min(spacing[1]))];
         let steps = steps(&ranges, spacing);
         let [width, height, depth] = std::array::from_fn(|axis| ranges[axis].len().div_ceil(steps[axis]));
         let mut marks = zeroed_image::<u8>((depth, height, width))?;
-        // These are the voxels of a cell along each axis, as far as they are within the start's bounds.
+        // For each axis, the voxels of a cell that lie within the start's bounding box.
         let [xs, ys, zs] = [0, 1, 2].map(|axis| {
             let (range, bounds) = (&ranges[axis], &bounds[axis]);
             let step = steps[axis];
@@ -348,7 +353,8 @@ impl Measurement<'_, '_, '_> {
                 first.max(bounds.start)..(first + step).min(bounds.end)
             }
         });
-        // A cell of several slices is inside where its middle one is, whose pixel stands for it; if no cell is then, where any is.
+        // A cell of several slices is inside where its middle slice, which is sampled, is inside. If no cell is inside by
+        // that rule, all slices of a cell count.
         let middle = |cell: usize| {
             let at = (ranges[2].start + cell * steps[2] + steps[2] / 2).min(ranges[2].end - 1);
             at..at + 1
@@ -430,8 +436,8 @@ impl Measurement<'_, '_, '_> {
         Ok(found)
     }
 
-    /// Returns the range whose limits are half way between the start's pixels and those of its surroundings: the nearest
-    /// darker and the nearest brighter mode, or where there is none the median of those that are darker, or brighter.
+    /// Returns the range. Each limit is half way between the start's median and its surroundings on that side: their
+    /// nearest mode or, if there is none, the median of their darker (or brighter) pixels.
     fn limits(
         &self,
         object: Object,
@@ -441,7 +447,7 @@ impl Measurement<'_, '_, '_> {
     ) -> Result<(TargetRange, Side)> {
         let Object { median: middle, noise, .. } = object;
         let Surroundings { flat, differ, .. } = surroundings;
-        // Few flat ones are the blurred boundary of the object.
+        // If only few of the differing pixels are flat, these belong to the blurred boundary of the object.
         let values = if flat.len() >= fewest { flat } else { differ };
         let count = values.len();
         let (mut darker, mut brighter) = (reserved(count)?, reserved(count)?);
@@ -458,7 +464,7 @@ impl Measurement<'_, '_, '_> {
         let half = |mode: Option<f64>, pixels: &mut Vec<f64>| {
             mode.or_else(|| median(pixels)).map(|pixel| (pixel - middle).abs() / 2.0)
         };
-        // Few pixels on one side are noise or another object: they give no limit where the other side does.
+        // If few of the pixels lie on one side, they are noise or another object, and that side gets no limit.
         let few = 1.0 - ONE_SIDED;
         let below = if share > few || side == Side::Above { half(darker_mode, &mut darker) } else { None };
         let above = if share < ONE_SIDED || side == Side::Below { half(brighter_mode, &mut brighter) } else { None };
@@ -474,7 +480,8 @@ impl Measurement<'_, '_, '_> {
     }
 }
 
-/// Returns the voxels of a cell along x, y, z: one, or as many as make at most `SAMPLES` cells of about equal sides.
+/// Returns the voxels of a cell along x, y, z: 1, or larger numbers if needed for at most `SAMPLES` cells, with sides of
+/// about equal length.
 fn steps(ranges: &Box3, spacing: [f64; 3]) -> [usize; 3] {
     let mut steps = [1usize; 3];
     let cells = |axis: usize, steps: &[usize; 3]| ranges[axis].len().div_ceil(steps[axis]);
@@ -487,8 +494,8 @@ fn steps(ranges: &Box3, spacing: [f64; 3]) -> [usize; 3] {
     steps
 }
 
-/// Returns the nearest darker and the nearest brighter mode of the histogram of some pixels, seen from the object's
-/// median; a mode holds at least `fewest` pixels.
+/// Returns the modes of the pixels' histogram that are nearest to the object's median, on the darker and on the brighter
+/// side. A mode holds at least `fewest` pixels.
 fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 2]> {
     let mut sorted = collected(pixels.iter().copied())?;
     let (low, high) = match sorted.len() {
@@ -501,14 +508,15 @@ fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 
     };
     let mut bin = (object.grain / 2.0).max((high - low) / BINS);
     if pixels.iter().all(|pixel| pixel.fract() == 0.0) {
-        // Bins that hold different numbers of integers would have modes of their own.
+        // For integer pixels a bin must hold a whole number of values; otherwise bins with more values than others would
+        // look like modes.
         bin = bin.round().max(1.0);
     }
     if !(bin > 0.0 && bin.is_finite()) {
         return Ok([None; 2]);
     }
     let side = |sign: f64| {
-        // Bin 0 is centred on the object; what lies on its other side is in none.
+        // Bin 0 is centred on the object's median. Pixels on its other side are in no bin.
         let place = |pixel: f64| ((pixel.clamp(low, high) - object.median) * sign / bin).round();
         let last = place(if sign < 0.0 { low } else { high });
         let bins = last.clamp(0.0, 4.0 * BINS) as usize + 1;
@@ -525,8 +533,8 @@ fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 
     Ok([side(-1.0)?, side(1.0)?])
 }
 
-/// Returns the bins of the first mode of a histogram that is not that of the bins up to `last_own`: from the valley before it to
-/// where it has fallen to half its height.
+/// Returns the bins of the first mode after the object's own, which has its peak in the bins up to `last_own`. The mode
+/// extends from the valley before it to the bin where it has fallen to half its height.
 fn next_mode(counts: &[usize], last_own: usize, fewest: usize) -> Option<Range<usize>> {
     let count = |bin: usize, by: usize| (bin + by).checked_sub(SMOOTHING.len() / 2).and_then(|at| counts.get(at));
     let height = |bin: usize| -> f64 {
@@ -536,7 +544,7 @@ fn next_mode(counts: &[usize], last_own: usize, fewest: usize) -> Option<Range<u
     for bin in 1..=counts.len() + SMOOTHING.len() {
         let here = height(bin);
         if peak > 0.0 {
-            // This is within a mode. It ends where it has fallen, and is passed over if it has too few pixels.
+            // Within a mode. It ends where it has fallen to its end, and is skipped if it has too few pixels.
             peak = here.max(peak);
             if here <= END * peak {
                 let end = bin.min(counts.len());
@@ -548,19 +556,19 @@ fn next_mode(counts: &[usize], last_own: usize, fewest: usize) -> Option<Range<u
         } else if here < valley {
             (valley, begin) = (here, bin);
         } else if bin <= last_own || valley > VALLEY * own {
-            // There is no valley yet, so that what rises here is still the object's own mode.
+            // No valley has been passed yet, so this rise still belongs to the object's own mode.
             if here > own {
                 (own, valley, begin) = (here, here, bin);
             }
         } else if here > 0.0 && here * VALLEY >= valley {
-            // It has risen enough from the valley for a mode.
+            // The histogram has risen enough above the valley for a mode.
             peak = here;
         }
     }
     None
 }
 
-/// Returns the element that is in the middle when sorted (of two, the larger), and changes their order.
+/// Returns the median (of two middle elements, the larger one), and reorders the values.
 fn median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)

@@ -1,41 +1,42 @@
 //! Level sets: 2D and 3D segmentation by a front that moves with the image's intensity and its own curvature.
 //!
-//! φ < 0 inside. One iteration (Mostofi 2009, with its formulas corrected; see `docs/level_set.md`) is
+//! φ is negative inside. One iteration (Mostofi 2009, with corrected formulas; see `docs/level_set.md`) is
 //!
 //! ```text
 //! φ' = φ + Δt · F · |∇φ|        F = −α·D(I) + (1 − α)·H
 //! D(I) = ε − |I − T|            H = ½ ∇·(∇φ / |∇φ|)
 //! ```
 //!
-//! so the front grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |D(I)| is
-//! bounded (see [`Params::time_step`]), and where φ moves away from 0, |∇φ| counts at most 1.
+//! so the front grows where the intensity lies within T ± ε, and its curvature restrains and smooths it. |D(I)| is bounded
+//! (see [`Params::time_step`]), and |∇φ| is limited to 1 where φ moves away from 0.
 //!
 //! # How a run goes
 //!
-//! * **Parameters:** the caller gives [`Params`]. `Intensities` are measured in the image where they are automatic;
-//!   `Params::resolve` computes the other automatic parameters from them, and the result is the `Plan`, which never
-//!   changes, with the numbers of the formulas in f32 as its `Constants`. The CPU computes with these. The kernels get them
-//!   as `LevelSetSetup`, with a quarter of each term of the speed, beside the sizes of φ in device memory.
+//! * **Parameters:** the caller gives [`Params`]. Automatic `Intensities` are measured in the image, and `Params::resolve`
+//!   computes the other automatic parameters from them. The result is the immutable `Plan`; its `Constants` are the numbers
+//!   of the formulas, in f32. The CPU computes with these. The kernels get them in a `LevelSetSetup`, which has a quarter
+//!   of each term of the speed and the sizes of φ in device memory.
 //! * **Start:** φ is the signed distance to the boundary of the mask.
-//! * **Coarse to fine:** with [`Params::pyramid_levels`] there is a level set on a reduced image, too, and on one that is
-//!   reduced more, and so on. The first step lets them come to rest, and φ starts as the distance to where they are.
-//! * **Iteration:** reads φ, writes φ' to a second buffer, and swaps the two. The dense variant updates all voxels, the
-//!   band those of the active tiles: of those that hold, or are at most two voxels from, a voxel of the narrow band
+//! * **Coarse to fine:** with [`Params::pyramid_levels`] there is also a level set on each reduced image of a pyramid. The
+//!   first step runs them until their fronts are at rest, from coarse to fine; φ then starts as the distance to the front
+//!   of the level before.
+//! * **Iteration:** reads φ, writes φ' to a second buffer, and swaps the two. The dense variant updates all voxels. The
+//!   band variant updates the active tiles: those that hold, or are at most two voxels from, a voxel of the narrow band
 //!   that the last iteration changed.
-//! * **Statistics:** the counts of each iteration go to the `ConvergenceMonitor`. At the end of each check interval it
-//!   says whether the stopping criterion is met. On CUDA the device decides that by the same arithmetic, so that
-//!   iterations can be queued ahead, and the host repeats it when it has the statistics.
+//! * **Statistics:** the counts of each iteration go to the `ConvergenceMonitor`. At the end of each check interval the
+//!   monitor tests the stopping criterion. On CUDA the device makes the same test with the same arithmetic, so that
+//!   iterations can be queued before the host knows the result; the host repeats it when it has the statistics.
 //! * **Regions:** with [`Params::regions`] the range is measured again at the start of every check interval, from the
-//!   pixels of both sides of the front, and the solver gets the plan that follows.
-//! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the
-//!   tiles that the narrow band affects, in a few steps, each from one buffer to the other. With the band those that it
-//!   affects then are active.
+//!   pixels of both sides of the front, and the solver gets a new plan.
+//! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the tiles
+//!   that the narrow band affects, in a few steps, each from one buffer to the other. In the band variant, all tiles that
+//!   the narrow band affects afterwards become active.
 //!
 //! # Files
 //!
 //! * `params.rs`: the parameters. `parameters.rs`: their table, with names, ranges, defaults and help.
 //! * `intensities.rs`: the automatic range. `regions.rs`: the range between two regions. `plan.rs`: the checks, the
-//!   automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
+//!   automatic parameters, the plan. `types.rs`: the plan's constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `coarse.rs`: coarse levels, from whose front the first iteration starts.
 //! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
@@ -88,13 +89,14 @@ pub struct Statistics {
     pub inside: u64,
     /// The number of voxels whose sign it changed.
     pub changed: u64,
-    /// The number of voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
+    /// The number of voxels near the front before it: those with |φ| up to the largest spacing, in the tiles that it
+    /// updated.
     pub near: u64,
-    /// The root mean square of its change of φ over those, in units of the smallest spacing.
+    /// The root mean square of the change of φ over the voxels near the front, in units of the smallest spacing.
     pub rms: f64,
 }
 
-/// The state of a level set, with the automatic parameters as they were computed.
+/// The state of a level set, with the values that were computed for automatic parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct State {
@@ -106,7 +108,7 @@ pub struct State {
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
-    /// The centre T of the intensity range; with [`Params::regions`] of that which was measured last.
+    /// The centre T of the intensity range; with [`Params::regions`], of the range that was measured last.
     pub target: f64,
     /// The half width ε of the intensity range.
     pub epsilon: f64,
@@ -114,33 +116,34 @@ pub struct State {
     pub side: Side,
     /// The weight α of the image against curvature.
     pub alpha: f64,
-    /// The contrast K of the edge term, in slices that of the first; `None` without one.
+    /// The contrast K of the edge term (for slices, of the first slice); `None` without an edge term.
     pub edge_contrast: Option<f64>,
-    /// The number of iterations that the stopping criterion tests together.
+    /// The number of iterations between two tests of the stopping criterion.
     pub check_interval: u32,
     /// True if the last step met the stopping criterion.
     pub converged: bool,
-    /// The end of the last step.
+    /// The way in which the last step ended.
     pub outcome: Outcome,
-    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
-    /// depends; `None` where there is no front at rest, or no middle, and with [`Params::regions`].
+    /// The share of voxels at the range's limits among those in the middle of the object, which decides the outcome. `None`
+    /// if no front is at rest, if the object is too thin to have a middle, and with [`Params::regions`].
     pub limit_share: Option<f64>,
     /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
     pub expected_iterations: u64,
     /// The number of voxels with φ < 0.
     pub inside: u64,
-    /// The number of tiles that the last iteration updated (`Dense`, `Scalar`: all).
+    /// The number of tiles that the last iteration updated: all of them with `Dense` and `Scalar`.
     pub active_tiles: u64,
     /// The number of tiles of the whole image.
     pub tiles: u64,
-    /// The number of tiles in which φ is stored: all, unless a volume does not fit the memory of the GPU, where φ is sparse.
+    /// The number of tiles that store φ: all of them, unless φ is sparse because the volume does not fit the memory of the
+    /// GPU.
     pub stored_tiles: u64,
 }
 
 /// A level set that evolves. It copies the image, and keeps φ in the memory of the device that computes: the context's
 /// device, or the CPU.
 ///
-/// It holds a handle on its context, which may be dropped before it. Calls on one context wait for each other.
+/// It holds a handle on its context, so the caller may drop the context first. Calls on one context wait for each other.
 #[derive(Debug)]
 pub struct LevelSet {
     context: Context,
@@ -148,17 +151,18 @@ pub struct LevelSet {
     plan: Plan,
     /// The measurement of the range at every check interval, if the range is that between two regions.
     measure: Option<Measure>,
-    /// True if the range is that of the present check interval.
+    /// True if the range has been measured for the present check interval.
     range_is_measured: bool,
-    /// The stage of a front in heavy noise, with two regions and the automatic α.
+    /// The treatment of heavy noise, with two regions and the automatic α.
     noise: HeavyNoise,
     monitor: ConvergenceMonitor,
-    /// True if φ was written and no iteration has found a tile to update since.
+    /// True from a call of [`write_phi`](Self::write_phi) until an iteration updates a tile: the new φ may have no voxel in
+    /// the narrow band.
     may_be_stuck: bool,
     outcome: Outcome,
     limit_share: Option<f64>,
     solver: Solver,
-    /// True if the last step met the stopping criterion, also if it was cancelled after that.
+    /// True if the last step met the stopping criterion, even if it was then cancelled.
     is_at_rest: bool,
     /// The next coarser level, until the first step has run it.
     coarse: Option<Box<Coarse>>,
@@ -171,20 +175,19 @@ const STAGE: &str = "level set";
 impl LevelSet {
     /// Starts from the boundary of `mask` (pixels > 0 are inside) on `input` (u8, u16 or f32; the same size).
     ///
-    /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all
-    /// outside, φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count
-    /// as far from T as the farthest finite pixel of the image, but at least 2ε: never in range, except for an infinity
-    /// on the range's open side, and for all of them where the range is [`Side::Outside`].
+    /// φ starts as the signed distance to the boundary. If the mask (in 2D, a slice of it) has no boundary, φ starts as the
+    /// image's diagonal, negative if everything is inside, and nothing ever moves there. Pixels that are NaN or infinite
+    /// count as far from T as the farthest finite pixel of the image, but at least 2ε. So they are never in range, except
+    /// for an infinity on the range's open side, and for all of them if the range is [`Side::Outside`].
     ///
-    /// # Errors
-    /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
-    /// an automatic range with an empty mask, two regions of which one is empty or that are alike, sizes that do not
-    /// match, an allocation that fails, a device failure.
+    /// # Errors A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see
+    /// [`Params::time_step`]), an automatic range with an empty mask, two regions that are alike or one of which is empty,
+    /// sizes that do not match, an allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         Self::start(context, input, mask, params, &mut None)
     }
 
-    /// The same; `progress` can cancel it, and is given a fraction of 0.
+    /// Does what [`new`](Self::new) does; `progress` can cancel it, and is called with a fraction of 0.
     fn start(
         context: &Context,
         input: Image<'_>,
@@ -192,7 +195,7 @@ impl LevelSet {
         params: &Params,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Self> {
-        // Nothing moves along z in a single slice; its tiles have no depth, and its steps are those of two axes.
+        // In a single slice nothing moves along z. As a 2D image it has tiles without depth, and a longer stable step.
         let is_slice = input.shape()[2] == 1;
         let dimensions = if is_slice { Dimensions::Slices } else { params.dimensions };
         let params = &Params { dimensions, ..params.clone() };
@@ -215,7 +218,7 @@ impl LevelSet {
         })
     }
 
-    /// Starts on an image, and on each coarse one of its pyramid. `None` if there is no range between two regions.
+    /// Starts on an image, and on each reduced image of its pyramid. `None` if no range separates its two regions.
     fn start_levels(
         context: &Context,
         input: Image<'_>,
@@ -230,7 +233,7 @@ impl LevelSet {
         Ok(Some(level_set))
     }
 
-    /// Starts on one image.
+    /// Starts on one image, without its pyramid.
     fn start_level(
         context: &Context,
         input: &Image<'_>,
@@ -240,7 +243,7 @@ impl LevelSet {
     ) -> Result<Option<Self>> {
         let _lock = context.lock()?;
         let (range, side) = intensities::range(context, input, mask, params, progress)?;
-        // With two regions this range is a placeholder until there is a front with two sides.
+        // With two regions this range is a placeholder: the real one needs a front with two sides.
         let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
         let (intensities, plan, solver) = Solver::new(context, params, input, mask, &of_image, progress)?;
         let extremes = intensities.extremes;
@@ -264,21 +267,21 @@ impl LevelSet {
         if level_set.measure.is_some() && !level_set.set_range(progress, &Ticker::following(STAGE))? {
             return Ok(None);
         }
-        // The check interval that follows from the first range is kept.
+        // The check interval stays the one of the first range, also when the range changes.
         level_set.params.check_interval = Some(level_set.plan.criterion.check_interval);
         level_set.monitor = ConvergenceMonitor::new(&level_set.plan);
         log::debug!("level set of {:?} voxels: {:?}", level_set.plan.shape, level_set.plan);
         Ok(Some(level_set))
     }
 
-    /// Measures the range between the regions of both sides anew, and plans with it. Returns false, and changes nothing,
-    /// where there is none: a side is empty, or both are alike.
+    /// Measures the range between the two regions anew, and makes a plan with it. Returns false, and keeps the plan, if no
+    /// range separates them: one side is empty, or both are alike.
     fn set_range(&mut self, progress: &mut Option<&mut Progress<'_>>, ticker: &Ticker) -> Result<bool> {
         let Some(measure) = &self.measure else { return Ok(false) };
         let sums = self.solver.sum_regions(&self.context, &measure.levels, progress, ticker)?;
         self.range_is_measured = true;
         let Some(mut range) = measure.range(sums) else { return Ok(false) };
-        // A front among noise has to be smoother than one in a range of intensities.
+        // The front between noisy regions has to be smoother than one in a given range of intensities.
         let mut balance = 2.0 * range.0.epsilon;
         if self.params.alpha.is_none()
             && let Some((to_go_on, noise)) = self.noise.range(measure, range, sums)
@@ -296,19 +299,19 @@ impl LevelSet {
         Ok(true)
     }
 
-    /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
-    /// interval continues from call to call. Once the criterion is met, the report's [`outcome`](Report::outcome) says how
-    /// the run ended. Where the range is not measured from regions, that takes about as long as an iteration of the variant
-    /// dense.
+    /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check interval
+    /// continues from call to call. Once the criterion is met, the report's [`outcome`](Report::outcome) says how the run
+    /// ended. Without [`Params::regions`] its computation takes about as long as one iteration of [`Variant::Dense`].
     ///
-    /// The fraction that `progress` is called with is that of the iterations until `iterations` are done or, if that is
-    /// sooner, the criterion is likely to be met: by how fast the front's movement falls towards the tolerances. It never
-    /// falls, is the same on every device, and is 1 at the end only, in the last call, whose result is not used.
+    /// The fraction that `progress` is called with is the share of `iterations` that is done or, if the criterion is likely
+    /// to be met sooner, of the iterations until then. This is estimated from how fast the front's movement decreases
+    /// towards the tolerances. The fraction never decreases, is the same on every device, and is 1 only in the last call,
+    /// whose result is not used.
     ///
-    /// # Errors
-    /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
-    /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
-    /// iterations completes it. A device failure, after which φ is not known, until it is written.
+    /// # Errors [`ErrorKind::Cancelled`]: the last complete iteration is kept and can be read, and another step continues
+    /// from it. If a reinitialisation had begun, the signs of φ are final but its magnitudes are not; a step of 0
+    /// iterations completes it. A device failure, after which φ is not known until [`write_phi`](Self::write_phi) replaces
+    /// it.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -336,12 +339,12 @@ impl LevelSet {
             }
             let monitor = &mut self.monitor;
             let ran = self.solver.run(context, monitor, left, &mut progress, &ticker);
-            // A front that has moved once is not stuck, even if the device fails afterwards.
+            // An iteration that updated a tile shows that the front is not stuck, even if the device fails afterwards.
             let tiles = self.plan.tile_count();
             self.may_be_stuck &= monitor.step_done() == 0 || self.solver.active_and_stored(tiles).0 == 0;
             let ran = match ran {
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-                    // A check interval begins, at which the range between regions is measured.
+                    // A new check interval begins, so the range between regions is measured again.
                     self.range_is_measured = false;
                     self.monitor.converged = false;
                     self.solver.move_to_cpu(context, &self.plan, error, &mut progress, &ticker)?;
@@ -354,11 +357,12 @@ impl LevelSet {
                 monitor.converged = false;
             }
             self.is_at_rest = monitor.converged;
-            // A run that was cancelled at its very end has no outcome, so that it has not converged.
+            // A run that was cancelled after its last iteration has no outcome, so it does not count as converged.
             let peak = ran.inspect_err(|_| monitor.converged = false)?;
             peak_device_bytes = peak.max(peak_device_bytes);
             if self.may_be_stuck && monitor.step_done() > 0 {
-                // The band is empty along a front at rest at sharp edges, and where φ is no distance, which could not move.
+                // The narrow band is empty although there is a front: φ was saved where it is steep, at a front at rest on
+                // sharp edges, or is no distance at all. Make it one, so that the front can move.
                 (monitor.converged, self.is_at_rest) = (false, false);
                 self.solver.restart(context, &self.plan, &mut progress, &ticker)?;
                 monitor.begin_interval();
@@ -374,11 +378,11 @@ impl LevelSet {
             if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
                 *outcome = without_front;
             } else if measure.is_some() {
-                // The range is that of the pixels inside.
+                // The range follows from the pixels inside, so it always suits them.
                 *outcome = Outcome::Front;
             } else {
                 let fit = solver.fit(context, &mut progress, &ticker);
-                // Without an outcome the level set has not converged.
+                // Without an outcome the level set does not count as converged.
                 let fit = fit.inspect_err(|_| monitor.converged = false)?;
                 (*outcome, *limit_share) = outcome::of_front(fit);
             }
@@ -433,17 +437,16 @@ impl LevelSet {
         self.solver.read_phi(&self.context, phi, &ticker)
     }
 
-    /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
-    /// level set of the same size. Values are clamped to ±65536 times the largest spacing, those of a sparse φ to ±10
-    /// times. The count of iterations continues; a new check interval begins. Near the front φ should be close to the
-    /// distance to it, in the unit of the spacing. One without a voxel in the narrow band, which [`Variant::Band`] would
-    /// not move, becomes the distance to its front after the first iteration, which changes nothing. That is so for what
-    /// was saved where a front rests at sharp edges, and for two values, one inside and one outside. Coarse levels that
-    /// have not been run are left out.
+    /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, from this or another level
+    /// set of the same size. Values are clamped to ±65536 times the largest spacing, or to ±10 times for a sparse φ. The
+    /// count of iterations continues; a new check interval begins. Coarse levels that have not been run are skipped.
     ///
-    /// # Errors
-    /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a
-    /// cancelled call; a sparse φ for which there is no memory, after which φ is not known.
+    /// Near the front φ should be close to the distance to it, in the unit of the spacing. [`Variant::Band`] could not move
+    /// a φ without a voxel in the narrow band, such as one of only two values, or one that was saved after its front came to
+    /// rest at sharp edges. The first iteration changes nothing then, and φ becomes the signed distance to its front.
+    ///
+    /// # Errors A size or type that does not match, NaN or infinity, or a cancellation, after which φ is unchanged. A
+    /// device failure, or too little memory for a sparse φ, after which φ is not known.
     pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {
@@ -501,8 +504,8 @@ impl LevelSet {
     }
 }
 
-/// Starts from `mask`, evolves by up to `iterations` or until the stopping criterion is met, and writes the mask, in
-/// one call. `progress` can cancel the start, too, in which the fraction is 0.
+/// Starts from `mask`, evolves by up to `iterations` or until the stopping criterion is met, and writes the mask, in one
+/// call. `progress` can cancel the start, too; until the first iteration it is called with a fraction of 0.
 ///
 /// # Errors
 /// Those of [`LevelSet::new`], [`LevelSet::step`] and [`LevelSet::read_mask`].
@@ -520,7 +523,7 @@ pub fn run(
     let mut progress = progress;
     let mut level_set = LevelSet::start(context, input, mask, params, &mut progress)?;
     if matches!((&level_set.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
-        // The call is refused now rather than after the work.
+        // Refuse the call before the work is done.
         return Err(Error::in_cuda_memory("image"));
     }
     if let (Solver::Cuda(solver), ImageMut::Device(_)) = (&mut level_set.solver, &output) {

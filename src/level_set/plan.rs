@@ -18,24 +18,25 @@ pub(super) const SLICE_TILE: [usize; 3] = [TILE_SLICE, TILE_SLICE, 1];
 const BAND_WIDTH: f64 = 2.0;
 /// The change of φ, in units of the smallest spacing, above which a tile stays active.
 const ACTIVITY_THRESHOLD: f64 = 1e-5;
-/// The bound of |φ| that a caller writes, and of the image term's change of φ in an iteration, in units of the largest
-/// spacing. Squares of differences are then far from an overflow.
+/// The bound of |φ| that a caller writes, and of the change of φ by the image term in one iteration, in units of the
+/// largest spacing. It keeps squares of differences far from an overflow.
 const LARGEST_PHI: f64 = 65536.0;
 /// The steps of one reinitialisation. Each carries the distance half a voxel further from the front.
 pub(super) const REINITIALISATION_STEPS: u32 = 4;
-/// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
-/// its digits in f32, and so must the quarter of it that CUDA computes with. (Other products with Δt may become
-/// subnormal: that is far below a digit of φ.)
+/// The bounds of α·Δt, unless it is 0. It is multiplied by differences of pixels, which may be large, so it must be a
+/// normal f32 number, and so must the quarter of it with which CUDA computes. (Other products with Δt may be subnormal;
+/// they are then far below the last digit of φ.)
 pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The largest standard deviation of the edges' Gaussian, in units of the smallest spacing.
 const MAX_EDGE_SIGMA: f64 = 100.0;
-/// The standard deviations of noise that, at the automatic α between two regions, balance the curvature of a feature of
-/// one voxel. A larger number holds single voxels back better, and takes more from small objects.
+/// With the automatic α between two regions, a deviation from the limit by this many standard deviations of the noise
+/// balances the curvature of a feature of one voxel. A larger number suppresses single voxels better, but also erodes small
+/// objects more.
 pub(super) const NOISE_BALANCE: f64 = 1.5;
 /// The bounds of the automatic check interval.
 const CHECK_INTERVAL_BOUNDS: [f64; 2] = [12.0, 1000.0];
 
-/// Everything that does not change while a front moves.
+/// Everything that stays the same while a front moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
     pub shape: [usize; 3],
@@ -73,7 +74,8 @@ impl Params {
         self.edge_weight > 0.0
     }
 
-    /// Tells whether the image of a CUDA kernel has edges, which those for the second order have, too.
+    /// Tells whether the CUDA kernels read an image with edges. The kernels for second order always do, even without an
+    /// edge term.
     pub(super) fn has_edge_pixels(&self) -> bool {
         self.has_edges() || self.upwind_order > 1
     }
@@ -127,7 +129,7 @@ impl Params {
         let volume = self.dimensions == Dimensions::Volume;
         let used = self.used_spacing();
         let [h_min, h_max] = smallest_and_largest(used);
-        // In slices nothing depends on the spacing along z. It may be anything, even NaN, and is not used beyond this
+        // In slices nothing depends on the spacing along z, which may be anything, even NaN. It is not used beyond this
         // line.
         let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
         let Intensities { range, side, balance, extremes: [low, high] } = *intensities;
@@ -137,7 +139,7 @@ impl Params {
                 "the image's pixels must be within ±{LARGEST_PIXEL:e}, but they are from {low:e} to {high:e}; scale them"
             )));
         }
-        // The sign of −0 would turn the bound of the image term around.
+        // An α of −0 would change the sign of the bound of the image term.
         let alpha = self.alpha.map_or_else(|| (1.0 + balance * h_min).recip(), f64::abs);
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
@@ -163,15 +165,16 @@ impl Params {
             let speed = alpha * epsilon + (1.0 - alpha) / h_min;
             let interval =
                 (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVAL_BOUNDS[0], CHECK_INTERVAL_BOUNDS[1]) as u32;
-            // An interval holds whole periods of the reinitialisation, with which the front may oscillate.
+            // The front may oscillate with the period of the reinitialisation, so an interval holds whole periods.
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape.iter().zip(used).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
-        // If intensities outside of the range are those of the object, the term has the other sign. What then drives the
-        // front outwards has the bound of what holds it back.
+        // If the object has the intensities outside of the range, the image term has the opposite sign. Its outward part is
+        // then bounded as its inward part is otherwise.
         let (sign, max_deviation) =
             if side == Side::Outside { (-1.0, bounded_image_term) } else { (1.0, max_image_term) };
-        // The image term has no other bound on a steep φ, which would overflow within a few iterations far from the range.
+        // Nothing else bounds the image term where φ is steep; for pixels far out of the range φ would overflow within a
+        // few iterations.
         let max_deviation = max_deviation.min(LARGEST_PHI * h_max / gain);
         let constants = Constants {
             inverse_spacing: spacing.map(|h| h.recip() as f32),
@@ -256,10 +259,10 @@ pub(super) fn tiles(shape: [usize; 3], dimensions: Dimensions) -> [usize; 3] {
     std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]))
 }
 
-/// Returns the largest |D(I)| of the image's pixels, and the bound of |D| for voxels that approach the front where H is
-/// at most `curvature`. The bound is the largest |D(I)|, or the least with which the sign of the speed is everywhere
-/// that of the unbounded D, if that is smaller. If α·|D| exceeds the largest (1 − α)·H, a larger |D| changes how fast
-/// the front recedes but not the place where it rests, and it would shorten Δt for all voxels.
+/// Returns the largest |D(I)| of the image's pixels, and the bound of |D| at voxels where φ approaches 0; H is at most
+/// `curvature`. The bound is the largest |D(I)| or, if that is smaller, the least bound that keeps the sign of the speed
+/// everywhere. Once α·|D| exceeds the largest (1 − α)·H, a larger |D| makes the front recede faster but does not change
+/// where it comes to rest, and it would shorten Δt for all voxels.
 fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [f64; 2] {
     let Intensities { range: TargetRange { target, epsilon }, side, extremes: [low, high], .. } = *intensities;
     let farthest = match side {
@@ -274,11 +277,12 @@ fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [
 
 /// Returns the largest stable Δt, from the largest image term of the speed and the weights of curvature and of edges.
 ///
-/// An oscillation of φ from voxel to voxel along every axis must not grow. Where the normal is n, the upwind gradient
-/// takes 2·`image_term`·Σ|n_i|/h_i of it away per unit of time, where the sum is at most √Σh⁻², and curvature, which acts
-/// along the front only, takes 2·`curvature_weight`·Σ(1 − n_i²)/h_i², at most what it takes where n is the axis of the
-/// largest spacing. At an extremum of φ, which has no normal, curvature acts along all axes. The edge term carries φ by
-/// 2·`edge_weight`·Σ|∂g|/h_i, where a central difference of g, which is from 0 to 1, is at most 1/(2 h_i).
+/// The worst case is an oscillation of φ from voxel to voxel along every axis, which must not grow. Per unit of time and of
+/// amplitude, the terms reduce it by the following amounts, where n is the normal. The upwind gradient:
+/// 2·`image_term`·Σ|n_i|/h_i, whose sum is at most √Σh⁻². Curvature, which acts only along the front:
+/// 2·`curvature_weight`·Σ(1 − n_i²)/h_i², which is largest where n is along the axis with the largest spacing. (At an
+/// extremum of φ, which has no normal, curvature acts along all axes.) The edge term: 2·`edge_weight`·Σ|∂g|/h_i, where a
+/// central difference of g, which is between 0 and 1, is at most 1/(2 h_i).
 fn stable_time_step(image_term: f64, curvature_weight: f64, edge_weight: f64, inverse_squares: f64, h_max: f64) -> f64 {
     let along_front = inverse_squares - (h_max * h_max).recip();
     let moving = image_term * inverse_squares.sqrt() + curvature_weight * along_front;
@@ -286,7 +290,7 @@ fn stable_time_step(image_term: f64, curvature_weight: f64, edge_weight: f64, in
     (moving.max(curvature_weight * inverse_squares) + edges).recip()
 }
 
-/// Refuses an α·Δt that is not 0 and loses digits in the numbers of the kernels.
+/// Refuses an α·Δt that would lose digits in f32; 0 is allowed.
 fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
     let ([least, most], gain) = (INTENSITY_GAIN_BOUNDS, alpha * time_step);
     if alpha == 0.0 || (least..=most).contains(&gain) {

@@ -1,37 +1,38 @@
-//! The region term: a range of intensities that follows from the pixels of both sides of the front (Chan and Vese
-//! 2001; Zhu and Yuille 1996 for other distributions of the pixels).
+//! The region term: a range of intensities that is computed from the pixels on both sides of the front (Chan and Vese 2001;
+//! Zhu and Yuille 1996 for other distributions of the pixels).
 //!
-//! The front separates two regions whose pixels have the same kind of distribution and other parameters. A voxel belongs
-//! inside where its intensity is likelier with the parameters of the inside. For every kind here that is a range of
-//! intensities: from one limit up, from one limit down, between two limits or outside of them. So an iteration is that
-//! of a given range. The sums of both sides are measured again, and the range is set anew, at the start of every check
-//! interval.
+//! The front separates two regions whose pixels have the same kind of distribution with different parameters. A voxel
+//! belongs inside if its intensity is more likely with the parameters of the inside. For every kind of distribution here,
+//! these intensities form a range: above one limit, below one limit, between two limits, or outside of two limits. So the
+//! iterations are the same as for a given range. At the start of every check interval both sides are summed again, and the
+//! range is computed anew.
 //!
-//! The sums are of integers, so that they depend neither on the order of voxels nor on the device.
+//! Pixels are summed as integers, so that the sums depend neither on the order of voxels nor on the device.
 
 use super::{Regions, Side, TargetRange};
 use crate::device::kernels::level_set::{REGION_LEVELS, RegionLevels};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 
-/// The least standard deviation of a region, as a share of the range of the image's pixels. A region without noise has
-/// one, so that the other region's pixels are not infinitely unlikely.
+/// The least standard deviation that is assumed for a region, as a share of the range of the image's pixels. It is used
+/// even for a region without noise, where the pixels of the other region would otherwise be infinitely unlikely.
 const LEAST_DEVIATION: f64 = 1e-3;
-/// The least standard deviation of a region beside another of another mean, as a share of the difference of the means. The limit
-/// would else be at the mean of an even region, whose pixels would then drive the front by next to nothing.
+/// The least standard deviation that is assumed for a region, as a share of the difference of the means. Without it, the
+/// limit would be at the mean of a uniform region, whose pixels would then hardly move the front.
 const LEAST_DEVIATION_OF_CONTRAST: f64 = 0.1;
 /// Two variances are equal if they differ by at most this share.
 const EQUAL_VARIANCES: f64 = 1e-6;
-/// The least mean of a region, as a share of the largest pixel, where a logarithm is taken of it.
+/// The least mean that is assumed for a region before its logarithm is taken, as a share of the largest pixel.
 const LEAST_MEAN: f64 = 1e-6;
 
-/// In heavy noise pixels of the inside count in full up to this many standard deviations beyond their mean: all but a
-/// hundredth of a deviation of normal noise is kept.
+/// In heavy noise, pixels inside count with their full value up to this many standard deviations beyond their mean.
+/// Clipping normal noise there shifts its mean by less than a hundredth of a standard deviation.
 const WIDTH: f64 = 2.0;
-/// The share of the voxels inside by which their number changes before the front is judged again.
+/// The front is judged again after the number of voxels inside has changed by this share.
 const JUDGED_AFTER: f64 = 0.05;
-/// The least ratio of the relative gain in the variance between both sides to the relative change of the inside, of a front
-/// that gets nearer the object. The ratio is 1 where all that the front leaves is background, and −1 where all is object.
+/// A front still approaches the object if the ratio of two relative changes is at least this: the gain in the variance
+/// between both sides, and the change of the number of voxels inside. The ratio is 1 if all voxels that the front leaves
+/// are background, and −1 if all of them are object.
 const LEAST_GAIN: f64 = 0.25;
 
 /// The sums of the finite pixels of one side of the front, in levels.
@@ -42,10 +43,10 @@ pub(super) struct RegionSums {
     pub squares: u128,
 }
 
-/// The pixels whose sums of squares fit 64 bits.
+/// The number of pixels whose sum of squares surely fits in 64 bits.
 const PART: usize = 1 << 24;
 
-/// Adds the finite ones of some pixels to the sums of those inside and of those outside.
+/// Adds the finite pixels to the sums of the inside and of the outside.
 pub(super) fn add_pixels<T: Copy>(
     [inside, outside]: &mut [RegionSums; 2],
     levels: &RegionLevels,
@@ -117,7 +118,8 @@ impl Measure {
                 regions.name()
             )));
         }
-        // Whole numbers are their own levels. Of an image whose pixels hardly differ, not all levels are used.
+        // Integer pixels are their own levels. The scale must be finite in f32, so an image whose pixels hardly differ does
+        // not use all levels.
         let scale = || ((REGION_LEVELS - 1) as f64 / (high - low)).min(f32::MAX.into()) as f32;
         let (low, scale) = match pixel_type {
             PixelType::F32 if high > low => (low as f32, scale()),
@@ -168,17 +170,18 @@ impl Measure {
                 one_sided(((a / b).ln() / (b.recip() - a.recip())).sqrt(), [a.sqrt(), b.sqrt()])
             }
             Regions::Bernoulli => {
-                // The logarithms of a share of 0 or 1 are infinite.
+                // A share of 0 or 1 would have an infinite logarithm.
                 let [p, q] = [a, b].map(|share| share.clamp(LEAST_MEAN, 1.0 - LEAST_MEAN));
                 let of_zero = ((1.0 - q) / (1.0 - p)).ln();
                 let limit = of_zero / (of_zero + (p / q).ln());
-                // The pixels that are not above 0 count as 0, the others as the largest.
+                // Pixels above 0 count as the largest pixel, all others as 0.
                 one_sided(high * limit, if p > q { [high, low.max(0.0)] } else { [low.max(0.0), high] })
             }
         }
     }
 
-    /// Two normal distributions: they are equally likely at the roots of a polynomial of degree 2.
+    /// Returns the range for two normal distributions. Its limits, where both are equally likely, are the roots of a
+    /// quadratic polynomial.
     fn gaussian(&self, inside: Moments, outside: Moments) -> Option<Range> {
         let [low, high] = self.extremes;
         let (a, b) = (inside.mean, outside.mean);
@@ -195,7 +198,7 @@ impl Measure {
         let root = (half_linear * half_linear - quadratic * constant).max(0.0).sqrt();
         let [x, y] = [-root, root].map(|root| a + (root - half_linear) / quadratic);
         let (x, y) = (x.min(y), x.max(y));
-        // A root that no pixel reaches is no limit.
+        // A root beyond all pixels is not a limit.
         match (x > low, y < high, quadratic > 0.0) {
             (true, false, narrow) => one_limit(x, narrow, [a, b]),
             (false, true, narrow) => one_limit(y, !narrow, [a, b]),
@@ -210,23 +213,24 @@ impl Measure {
 
 /// The stage of a front in heavy noise: noise whose deviation is more than half the difference of the means.
 ///
-/// A pixel counts at most as if it were half the difference of the means beyond the limit on the inside's side, on the
-/// other side in full. So noise alone drives the front inwards. That brings a start that is too large to the object, and
-/// takes the object away after that. In heavy noise the front goes on so while it separates both sides better and better.
-/// Then, for good, the range is so wide that noise counts on both sides of the limit.
+/// On the inside's side of the limit, deviations of pixels from it are clipped at half the difference of the means; on the
+/// other side they count with their full value. So heavy noise alone drives the front inwards. That brings a start that is
+/// too large to the object, but would then erode the object. Therefore the front goes inwards only as long as the
+/// separation of both sides improves. After that the range is widened permanently, so that noise on both sides of the limit
+/// counts and averages out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeavyNoise {
-    /// The share of the voxels that was inside, and the variance between both sides, when the front was judged last.
+    /// The share of the voxels that were inside, and the variance between both sides, when the front was last judged.
     judged: Option<[f64; 2]>,
-    /// True if there is heavy noise, and noise drives the front inwards.
+    /// True while heavy noise drives the front inwards.
     goes_inwards: bool,
-    /// True for good once the range is so wide that noise counts on both sides of the limit.
+    /// True once the range is widened so that noise on both sides of the limit counts; it never becomes false again.
     is_balanced: bool,
 }
 
 impl HeavyNoise {
-    /// Returns the range to go on with, and the standard deviation of the noise that both sides have: that of the side
-    /// which varies less, because the other may hold several things.
+    /// Returns the range to continue with, and the standard deviation of the noise. That is taken from the side that varies
+    /// less, because the other side may hold several things.
     pub(super) fn range(
         &mut self,
         measure: &Measure,
@@ -248,7 +252,7 @@ impl HeavyNoise {
         let share = n / (n + m);
         let separation = apart * apart * share * (1.0 - share);
         // 3. Judge the front once the inside has changed enough. If in heavy noise the separation has grown too little for
-        //    that change, the front no longer gets nearer the object, and the range is balanced from now on.
+        //    that change, the front no longer approaches the object, and the range is balanced from now on.
         let [share_before, separation_before] = *self.judged.get_or_insert([share, separation]);
         let moved = (share / share_before - 1.0).abs();
         if moved >= JUDGED_AFTER {
@@ -260,17 +264,18 @@ impl HeavyNoise {
         if !(self.goes_inwards || self.is_balanced && sign != 0.0) {
             return Some(((range, side), noise));
         }
-        // 5. Start from the limit towards the outside, and choose how far from there intensities count in full: half the
-        //    difference of the means for a front that goes inwards, else so far that nearly all noise of the inside does.
+        // 5. Keep the limit, and choose the distance from it up to which intensities on the inside's side count with their
+        //    full value: half the difference of the means for a front that goes inwards, otherwise so far that nearly all
+        //    noise of the inside counts.
         let mut limit = range.target - sign * range.epsilon;
         let mut epsilon = range.epsilon;
         if self.goes_inwards {
-            // The same for binary pixels, whose range has another width.
+            // Only the range of binary pixels has another width than half the difference of the means.
             epsilon = epsilon.min(apart.abs() / 2.0);
         } else {
             if measure.regions == Regions::Rayleigh {
-                // Among much noise the front rests where means balance, and the means of amplitudes do so half way. The
-                // limit of single pixels is farther up where the contrast is low.
+                // In heavy noise the front rests where the mean deviations of both sides balance. For amplitudes that is
+                // half way between the means, while the limit for single pixels is higher if the contrast is low.
                 limit = limit.min((mean + mean_outside) / 2.0);
             }
             let [low, high] = measure.extremes;
@@ -281,7 +286,7 @@ impl HeavyNoise {
         Some(((TargetRange { target: limit + sign * epsilon, epsilon }, side), noise))
     }
 
-    /// Tells whether a front at rest goes on, because it gets another range. It does so once.
+    /// Tells whether a front at rest continues because its range will now be balanced. This is true at most once.
     pub(super) fn goes_on(&mut self) -> bool {
         let goes_on = std::mem::take(&mut self.goes_inwards);
         self.is_balanced |= goes_on;
@@ -289,12 +294,12 @@ impl HeavyNoise {
     }
 }
 
-/// Returns the range from `limit` towards the mean of the inside. `means` are those of both sides.
+/// Returns the range from `limit` towards the mean of the inside. `means` are the means of the inside and of the outside.
 fn one_sided(limit: f64, means: [f64; 2]) -> Option<Range> {
     one_limit(limit, means[0] > means[1], means)
 }
 
-/// Returns the range above or below `limit`. Beyond half the difference of the means intensities count the same.
+/// Returns the range above or below `limit`. Deviations from the limit are clipped at half the difference of the means.
 fn one_limit(limit: f64, above: bool, [a, b]: [f64; 2]) -> Option<Range> {
     let epsilon = (a - b).abs() / 2.0;
     if !(limit.is_finite() && epsilon > 0.0) {

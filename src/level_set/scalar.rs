@@ -1,34 +1,35 @@
-//! The level set as a plain loop on one thread: the definition in code.
+//! The level set as a plain loop on one thread. This is its definition: all other implementations follow it.
 //!
-//! Every operation on f32 is written out, with its rounding: products are fused with sums where it says `mul_add` and
-//! nowhere else, and sums go in the order that stands here. The fast path does the same operations in the same order,
-//! so it gives the same bits. CUDA does the same or moves factors that are powers of two, which changes no digit unless
-//! a number is subnormal; its results may differ by more, see `docs/level_set.md`.
+//! The order and the rounding of every operation on f32 are part of the definition: products are fused with sums only where
+//! the code says `mul_add`, and sums have the order that is written. The vector path does the same operations in the same
+//! order, so it returns the same bits. CUDA does so except for factors that are powers of two, which it moves; that changes
+//! no digit unless a number is subnormal. For other differences of its results, see `docs/level_set.md`.
 //!
-//! * **1/√x** is [`scaled_rsqrt`] times [`RSQRT_SCALE`], within 1.7e-5 of the value: a start from the bits, and a
-//!   polynomial of degree 2 in its error, whose constants are in `kernels/level_set.h`. Unlike division and root it
-//!   takes no special instruction, and is cheap on every device. Its error changes slowly with x, so differences of
-//!   normals, of which the curvature is made, are more exact than that. The constant factor saves an operation: it is
-//!   in the constants that normals are multiplied or compared with.
-//! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x, and
-//!   a pass over many voxels computes one normal per axis and voxel. They are computed from numbers four times as
-//!   large as in the formula, which saves the factors ½.
-//! * **|∇φ|** is upwind where the image term of the speed is the larger one. Where the curvature term is, it is the
-//!   root of the mean square of the differences on both sides, which is of second order: upwind a front of radius R is
-//!   too fast by 0.35·h/R. The root is rounded as IEEE 754 says.
+//! * **1/√x** is [`scaled_rsqrt`] times [`RSQRT_SCALE`], within 1.7e-5 of the value: a first approximation from the bits of
+//!   x, corrected by a polynomial of degree 2 in its error, whose constants are in `kernels/level_set.h`. Unlike a division
+//!   or a root it needs no special instruction, so it is cheap on every device. Its error changes slowly with x, so the
+//!   curvature, which is made of differences of normals, is more accurate than that. The constant factor saves an
+//!   operation; it is contained in the constants that normals are multiplied or compared with.
+//! * **Normals** are defined on the faces between voxels. A voxel's normal towards +x is its neighbour's towards −x, so a
+//!   pass over many voxels computes only one normal per axis and voxel. They are computed from differences that are four
+//!   times as large as in the formula, which saves the factors ½.
+//! * **|∇φ|** is upwind where the image term of the speed is larger than the curvature term. Elsewhere it is the root mean
+//!   square of the differences on both sides, which is of second order; with the upwind gradient a front of radius R would
+//!   be too fast by 0.35·h/R. The root is correctly rounded (IEEE 754).
 //! * **Second order:** where |φ| is at most `second_order_width`, the one-sided differences of the upwind |∇φ| and of the
-//!   edge term are of second order, see [`second_order`]. Farther from the front φ has ridges, beside which a front
-//!   would appear where none was.
-//! * **Where |φ| grows**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign
-//!   across the front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster
-//!   the steeper it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With
-//!   the bound φ grows by F·Δt, so its zero tends to that of F.
-//! * **Where |φ| shrinks**, −D counts at most as much as `image_term_bounds` in `plan.rs` says, which does not change
-//!   the sign of F: only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
-//! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is
-//!   unstable where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see,
-//!   and its sign alternates.
-//! * **Δt** is a factor of both terms of the speed, so that `Constants` holds it.
+//!   edge term are of second order, see [`second_order`]. They are not used farther away, because φ has ridges there,
+//!   beside which they would create a front where none was.
+//! * **Where |φ| grows**, that is, where φ and the speed have the same sign, |∇φ| is limited to 1. At a front at rest F
+//!   changes its sign, so φ becomes steep on both sides. With |∇φ| as a factor it would grow exponentially, and the zero of
+//!   φ would end up near the side that grows more slowly instead of where F is 0. With the limit φ grows by F·Δt, so its
+//!   zero tends to the zero of F.
+//! * **Where |φ| shrinks**, −D is limited to the bound of `image_term_bounds` in `plan.rs`, which does not change the sign
+//!   of F. A time step can be too long only there, so with this bound one bright pixel does not shorten the time step of
+//!   all voxels.
+//! * **The divergence** is bounded by √(2·Σh⁻²), about the curvature of one voxel. Without that bound the time step would
+//!   be unstable at an extremum of φ, where |∇φ| times the divergence is several times the Laplacian of φ, with alternating
+//!   sign.
+//! * **Δt** is contained in the weights of both terms of the speed in `Constants`.
 
 use super::plan::Plan;
 use super::types::{Constants, Counts};
@@ -40,7 +41,7 @@ use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
 
-/// The factor between 1/|∇φ| and [`scaled_rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
+/// 1/|∇φ| is this factor times [`scaled_rsqrt`] of the squared length of the wide differences, whose length is 2·|∇φ|.
 pub(super) const TWO_RSQRT_SCALES: f32 = (2.0 * RSQRT_SCALE) as f32;
 
 /// Returns 1/√x over [`RSQRT_SCALE`], for 1e-36 < x < 1e36.
@@ -51,9 +52,9 @@ pub(super) fn scaled_rsqrt(x: f32) -> f32 {
     start * off.mul_add(off, RSQRT_REST)
 }
 
-/// Returns the component of the normal, 1/[`RSQRT_SCALE`] long, across a face. `d` is the difference of φ across the
-/// face; `a` and `b` are the sums of the wide differences on its two sides along the other axes. All are over their
-/// spacing.
+/// Returns the component across a face of the normal there, whose length is 1/[`RSQRT_SCALE`]. `d` is the difference of φ
+/// across the face; `a` and `b` are, for each of the other axes, the sum of the wide differences on both sides of the face.
+/// All are divided by their spacing.
 #[inline(always)]
 pub(super) fn normal(d: f32, a: f32, b: f32) -> f32 {
     let d = 4.0 * d;
@@ -72,7 +73,7 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
 }
 
 /// Returns Δt times the image term of the speed. A pixel that is not finite counts as far from T as the farthest finite
-/// one, but at least 2ε; beyond T on the open side of the range it counts as T.
+/// one, but at least 2ε. Any pixel beyond T on the open side of the range counts as T.
 #[inline(always)]
 pub(super) fn image_term(constants: &Constants, pixel: f32) -> f32 {
     let Constants { intensity_centre, open_side, max_deviation, intensity_gain, intensity_offset, .. } = *constants;
@@ -107,8 +108,8 @@ pub(super) struct Edge {
 /// The edge of a voxel in an image without an edge term.
 pub(super) const NO_EDGE: Edge = Edge { stopping: 1.0, slope: [0.0; 3] };
 
-/// Adds one axis of ∇g·∇φ to `sum`: the slope of g times the difference of φ on the side that φ comes from. That counts
-/// at most 1, as |∇φ| does where |φ| grows.
+/// Adds one axis of ∇g·∇φ to `sum`: the slope of g times the upwind difference of φ. The difference is limited to 1, as
+/// |∇φ| is where |φ| grows.
 #[inline(always)]
 pub(super) fn carried(slope: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     slope.mul_add(clamp(if slope > 0.0 { forward } else { backward }, 1.0), sum)
@@ -125,14 +126,14 @@ pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel
     let Constants { inverse_spacing, max_inward_term, curvature_weight, max_divergence, volume, .. } = *constants;
     let [ix, iy, iz] = inverse_spacing;
     let old = phi.at([0, 0, 0]);
-    // These are the wide differences (twice the central ones) at an offset.
+    // Wide differences, twice the central ones, at an offset.
     let wide_x = |o: [isize; 3]| (phi.at([o[0] + 1, o[1], o[2]]) - phi.at([o[0] - 1, o[1], o[2]])) * ix;
     let wide_y = |o: [isize; 3]| (phi.at([o[0], o[1] + 1, o[2]]) - phi.at([o[0], o[1] - 1, o[2]])) * iy;
     let wide_z = |o: [isize; 3]| {
         if volume { (phi.at([o[0], o[1], o[2] + 1]) - phi.at([o[0], o[1], o[2] - 1])) * iz } else { 0.0 }
     };
     let here = [0, 0, 0];
-    // These are the forward and the backward difference along an axis, and the difference of the normals there.
+    // The forward and the backward difference along an axis, and the difference of the normals along it.
     let sides = |axis: usize, inverse: f32, others: [&dyn Fn([isize; 3]) -> f32; 2]| {
         let unit = |sign: isize| std::array::from_fn(|i| if i == axis { sign } else { 0 });
         let forward = (phi.at(unit(1)) - old) * inverse;
@@ -185,11 +186,11 @@ pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel
 /// Returns φ of a voxel after one step of a reinitialisation, which makes φ a distance again within a few voxels of the
 /// front and does not move the front.
 ///
-/// Voxels beside the front (a face neighbour has the other sign) are scaled in the `first` step if |∇φ| is off 1 by
-/// more than 2 %, and then keep their value; the others follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher
-/// 1994) with second-order one-sided differences, from the front outwards. Holding the voxels beside the front is Russo
-/// and Smereka's remedy (2000) for the drift of the front in the original. No sign changes. Only tiles near the front
-/// are updated, see [`reinitialised_tiles`].
+/// Voxels beside the front, which have a face neighbour of the other sign, are scaled in the `first` step if |∇φ| differs
+/// from 1 by more than 2 %, and then keep their value. All others follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and
+/// Osher 1994) with second-order one-sided differences, from the front outwards. To fix the voxels beside the front is
+/// Russo and Smereka's remedy (2000) against the drift of the front in the original method. No sign changes. Only tiles
+/// near the front are updated, see [`reinitialised_tiles`].
 pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, first: bool) -> f32 {
     let old = phi.at([0, 0, 0]);
     let axes = if constants.volume { 3 } else { 2 };
@@ -209,8 +210,8 @@ pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, fir
     if (new < 0.0) == (old < 0.0) { new } else { old }
 }
 
-/// Returns Godunov's squared gradient along an axis: the larger of the squares of the two one-sided differences, of
-/// those that look towards the front.
+/// Returns Godunov's squared gradient along an axis: the larger square of the one-sided differences that look towards the
+/// front, or 0 if neither does.
 #[inline(always)]
 pub(super) fn upwind_square(inside: bool, forward: f32, backward: f32) -> f32 {
     // Inside, everything is mirrored.
@@ -221,8 +222,9 @@ pub(super) fn upwind_square(inside: bool, forward: f32, backward: f32) -> f32 {
     if backward > forward { backward } else { forward }
 }
 
-/// Returns the forward and the backward difference of second order (Osher and Shu 1991), from those of first order and
-/// from the differences beyond, after the next voxel and before the last. All are over the spacing.
+/// Returns the forward and the backward difference of second order (Osher and Shu 1991), from the differences of first
+/// order and the next ones outwards: `after` follows the forward difference, `before` precedes the backward one. All are
+/// divided by the spacing.
 #[inline(always)]
 pub(super) fn second_order((forward, backward): (f32, f32), (after, before): (f32, f32)) -> (f32, f32) {
     let middle = forward - backward;
@@ -236,8 +238,8 @@ pub(super) fn minmod(a: f32, b: f32) -> f32 {
     if a * b > 0.0 { nearer } else { 0.0 }
 }
 
-/// Returns φ of a voxel beside the front, scaled so that |∇φ| is within 2 % of 1, and at most the largest
-/// spacing. Repeated division by |∇φ| itself would let noise of the grid's scale grow along the front.
+/// Returns φ of a voxel beside the front, scaled so that |∇φ| is within 2 % of 1, and clamped to the largest spacing.
+/// Dividing by |∇φ| itself in every reinitialisation would let noise from voxel to voxel grow along the front.
 fn rescale_beside_front(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, isize) -> f32) -> f32 {
     let mut gradient = TINY;
     for (axis, inverse) in constants.inverse_spacing.into_iter().enumerate().take(axes) {
@@ -336,7 +338,7 @@ pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32], ticker: &Ticker) -> 
         }
         let voxel = [i % width, i / width % height, i / width / height];
         let [xs, ys, zs] = std::array::from_fn(|axis| {
-            // Slices do not see each other.
+            // Slices do not affect each other.
             let reach = if axis == 2 && !plan.constants.volume { 0 } else { BAND_REACH };
             let last = (voxel[axis] + reach).min(plan.shape[axis] - 1) / tile[axis];
             voxel[axis].saturating_sub(reach) / tile[axis]..=last

@@ -1,7 +1,8 @@
-//! The edge term: that of the geodesic active contour (Caselles, Kimmel and Sapiro 1997).
+//! The edge term of the geodesic active contour (Caselles, Kimmel and Sapiro 1997).
 //!
-//! The edge-stopping function g = 1 / (1 + (|∇I_σ| / K)²) is 1 where the smoothed image I_σ is even and falls towards 0
-//! at its edges. It is a factor of the speed, and the front is carried down its slope, to where g is least.
+//! The edge-stopping function g = 1 / (1 + (|∇I_σ| / K)²) is 1 where the smoothed image I_σ is even and falls towards 0 at
+//! its edges. The speed is multiplied by g, and an advection term carries the front down the slope of g, towards its
+//! minimum at the edge.
 
 use super::Plan;
 use super::tiles::Layout;
@@ -25,7 +26,7 @@ const REACH: f64 = 3.0;
 /// The edge-stopping function of an image, in the order of a layout.
 #[derive(Debug)]
 pub(in crate::level_set) struct Edges {
-    /// The contrast K; of slices that of the first.
+    /// The contrast K; for slices, the K of the first slice.
     pub contrast: f64,
     /// g.
     stopping: Vec<f32>,
@@ -74,7 +75,7 @@ impl Edges {
                     *to = if own[x].is_finite() { squares.sum::<f64>().sqrt() as f32 } else { f32::NAN };
                 }
             })?;
-            // A slice is an image of its own.
+            // Each slice has its own contrast.
             let images = if plan.constants.volume { 1 } else { depth };
             let mut contrasts = reserved(images)?;
             for gradients in other.chunks_mut(plan.voxels() / images) {
@@ -86,7 +87,7 @@ impl Edges {
                 contrasts.push(contrast);
                 gradients.par_iter_mut().for_each(|value| {
                     let ratio = f64::from(*value) / contrast;
-                    // The front stops where a pixel that is not finite is within the reach of the Gaussian.
+                    // A pixel that is not finite makes g 0 within the reach of the Gaussian, so the front stops there.
                     *value = if value.is_finite() { (1.0 + ratio * ratio).recip() as f32 } else { 0.0 };
                 });
             }
@@ -109,7 +110,7 @@ impl Edges {
         }
     }
 
-    /// Returns the part at `count` voxels from `first` on.
+    /// Returns the edges of `count` voxels from voxel `first` on.
     pub(super) fn at(&self, first: usize, count: usize) -> EdgesAt<'_> {
         let part = first..first + count;
         let slope = std::array::from_fn(|axis| self.slope.get(axis).map_or(&[][..], |values| &values[part.clone()]));
@@ -117,7 +118,7 @@ impl Edges {
     }
 }
 
-/// Values in the order of an image; at its borders they go on with those at the border.
+/// Values in the order of an image. Beyond the border, the value at the border is repeated.
 struct Grid<'a> {
     plan: &'a Plan,
     ticker: &'a Ticker,
@@ -152,7 +153,7 @@ impl Grid<'_> {
         (after - before) / (2.0 * self.plan.spacing[axis])
     }
 
-    /// Sums the values around each voxel of a row along an axis, by weights of which the middle one is the voxel's own.
+    /// Convolves a row along an axis with `taps`, whose middle one is the weight of the voxel itself.
     fn convolve(&self, values: &[f32], axis: usize, taps: &[f32], row: [usize; 2], to: &mut [f32]) {
         let middle = (taps.len() / 2) as isize;
         to.fill(0.0);
@@ -165,8 +166,8 @@ impl Grid<'_> {
     }
 }
 
-/// The addition of a row, shifted by some voxels and multiplied by a weight, to another. Beyond its ends the row goes on
-/// with its first and its last value.
+/// Adds a row to another, shifted by some voxels and multiplied by a weight. Beyond its ends, the row's first and last
+/// value are repeated.
 struct AddShifted<'a> {
     from: &'a [f32],
     steps: isize,
@@ -199,10 +200,10 @@ fn gaussian(sigma: f64) -> Vec<f32> {
     (-reach..=reach).map(|x| (weight(x) / sum) as f32).collect()
 }
 
-/// Returns the gradient that [`EVEN_SHARE`] of the voxels do not exceed, to 1 %; of an image that is as even as that
-/// half its largest gradient, and 1 if it has none.
+/// Returns the gradient that [`EVEN_SHARE`] of the voxels do not exceed, to within 1 %. If that is 0, returns half of the
+/// largest gradient, or 1 if all gradients are 0.
 fn even_gradient(gradients: &[f32], ticker: &Ticker) -> Result<f64> {
-    // The upper half of the bits of floats that are not negative is in their order.
+    // Non-negative floats sort as their bits do, so their upper 16 bits are bins of rising values, less than 1 % wide.
     let bin = |gradient: f32| (gradient.to_bits() >> 16) as usize;
     let mut counts: Vec<u64> = zeroed(1 << 15)?;
     let (mut finite, mut largest) = (0u64, 0f32);

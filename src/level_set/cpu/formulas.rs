@@ -16,7 +16,7 @@ impl<S: Simd> Floats<S> {
         start * off.mul_add(off, c)
     }
 
-    /// Returns the same as [`crate::level_set::scalar::normal`]; in slices without `b`.
+    /// Returns the same as [`crate::level_set::scalar::normal`]. In slices `b` is not used.
     #[inline(always)]
     pub(super) fn normal<const VOLUME: bool>(self, a: Self, b: Self) -> Self {
         let tiny = Self::splat(self.simd(), TINY);

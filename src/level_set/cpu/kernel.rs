@@ -1,15 +1,16 @@
-//! The arithmetic of one tile, an iteration or a step of a reinitialisation, as many voxels at a time as a vector has.
+//! The arithmetic of an iteration, or of a step of a reinitialisation, for one tile, with SIMD vectors of voxels.
 //!
-//! Every voxel gets the operations of `scalar.rs` in their order. The rows of a plane are contiguous, so a vector may
-//! hold several of them: neighbours along y and z are a row and a plane away, and those along x are in copies of the
-//! tile that are shifted along x ([`HaloTile`]).
+//! Every voxel gets the operations of `scalar.rs` in their order. The rows of a plane are contiguous, so a vector may span
+//! several of them. The neighbours along y and z are then one row and one plane away in memory. Neighbours along x come
+//! from copies of the tile that are shifted along x ([`HaloTile`]), because beside the end of a row its neighbour in memory
+//! is the next row.
 //!
 //! Sizes are constants of the type, so that the compiler unrolls and vectorises for both kinds of tiles. Their names:
-//! `VOLUME` is true for tiles of a volume, false for those of slices; `UNIT` is true if all spacings are 1; `ROW` is
-//! the number of voxels of a tile's row, `AREA` of a tile's plane, `PLANES` the number of its planes; `AREA1` and
-//! `PLANES1` are those of the tile with a halo of one voxel, which an iteration reads, and `AREA2` and `PLANES2` of the
-//! one with a halo of two, which a reinitialisation and differences of second order read. Within a plane, voxel `i` of
-//! the tile is voxel `q` of the tile with its halo; plane `k` counts the halo's planes too.
+//! `VOLUME` is true for tiles of a volume, false for those of slices; `UNIT` is true if all spacings are 1; `ROW` is the
+//! number of voxels of a tile's row, `AREA` of a tile's plane, `PLANES` the number of its planes; `AREA1` and `PLANES1` are
+//! the same for the tile with a halo of one voxel, which an iteration reads; `AREA2` and `PLANES2` are for a halo of two
+//! voxels, which reinitialisations and differences of second order read. `i` is the index of a voxel in a plane of the
+//! tile, and `q` its index in the plane with the halo; `k` is the number of a plane, counted with the halo's planes.
 
 use super::edges::EdgesAt;
 use super::task::{Counter, TileStatistics};
@@ -21,7 +22,8 @@ use crate::level_set::types::Constants;
 use crate::vector::Floats;
 use pulp::Simd;
 
-/// The factor that divides differences by the spacing along an axis.
+/// The inverse spacing along an axis, by which differences are multiplied; with `UNIT` it is 1, and the product is left
+/// out.
 #[derive(Clone, Copy)]
 struct Scale<S: Simd, const UNIT: bool>(Floats<S>);
 
@@ -32,14 +34,14 @@ impl<S: Simd, const UNIT: bool> Scale<S, UNIT> {
     }
 }
 
-/// The copies of a [`HaloTile`] with a halo of one voxel that hold the values towards −x, the voxel's own, and those
-/// towards +x.
+/// The indices of the copies in a [`HaloTile`] with a halo of one voxel: they hold the neighbours towards −x, the voxels
+/// themselves, and the neighbours towards +x.
 const LEFT: usize = 0;
 const OWN: usize = 1;
 const RIGHT: usize = 2;
 
-/// Differences of φ in a tile with a halo of one voxel, at voxel `q` of plane `k`, in one of its copies. These are
-/// functions and not closures, which would be compiled without the vector unit.
+/// Differences of φ at voxel `q` of plane `k` in one of the copies of a tile with a halo of one voxel. They are methods
+/// because closures would be compiled without the target's vector instructions.
 #[derive(Clone, Copy)]
 struct Differences<
     'a,
@@ -63,7 +65,7 @@ impl<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize, const AREA
         Floats::load(self.simd, &self.phi.0[copy][k], q)
     }
 
-    /// Returns the wide difference along x, twice the central one.
+    /// Returns the wide difference along x, which is twice the central difference.
     #[inline(always)]
     fn wide_x(self, k: usize, q: usize) -> Floats<S> {
         self.scales[0].of(self.load(RIGHT, k, q) - self.load(LEFT, k, q))
@@ -74,7 +76,7 @@ impl<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize, const AREA
         self.scales[1].of(self.load(copy, k, q + ROW) - self.load(copy, k, q - ROW))
     }
 
-    /// Returns the wide difference along z, in slices 0.
+    /// Returns the wide difference along z; 0 in slices.
     #[inline(always)]
     fn wide_z(self, copy: usize, k: usize, q: usize) -> Floats<S> {
         if VOLUME {
@@ -101,8 +103,8 @@ impl<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize, const AREA
     }
 }
 
-/// Computes one iteration of a tile, of which the given numbers of columns, rows and planes lie in the image. `farther` is
-/// read if `SECOND_ORDER`, which is a constant so that the other case has no test in its loop.
+/// Computes one iteration of a tile, whose first `columns`, `rows` and `planes` lie in the image. `farther` is read only
+/// with `SECOND_ORDER`, which is a constant of the type so that the loop has no test for it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "a tile's inputs, each of its own type")]
 pub(super) fn iterate<
@@ -133,7 +135,8 @@ pub(super) fn iterate<
     let [curvature_weight, max_inward_term] =
         [constants.curvature_weight, constants.max_inward_term].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
-    // The normals of the faces towards +z of a plane; those of the plane before are the ones towards −z.
+    // The normals of the faces between the last plane and the present one. The faces towards +z of one plane are the faces
+    // towards −z of the next, so each normal is computed once.
     let mut low_z = [0.0f32; AREA];
     if VOLUME {
         for i in (0..AREA).step_by(S::F32_LANES) {
@@ -146,7 +149,7 @@ pub(super) fn iterate<
         // The normals of the faces towards +y, of the halo's row and of all rows of the tile.
         let mut normals_y = [0.0f32; AREA1];
         for i in (0..AREA + ROW).step_by(S::F32_LANES) {
-            // The last vector begins earlier where it would not end with the last row.
+            // The last vector begins earlier, so that it ends with the last row; some voxels are then computed twice.
             let i = i.min(AREA + ROW - S::F32_LANES);
             phi.normal_y(k, i).store(&mut normals_y, i);
         }
@@ -173,7 +176,8 @@ pub(super) fn iterate<
             let bounded = of_image.min(max_inward_term);
             let speed = divergence.mul_add(curvature_weight, bounded);
             let inwards = zero.less_than(speed);
-            // If the curvature term is the larger one, nothing is clipped: one sum serves for both kinds of |∇φ|.
+            // If the curvature term is larger, the one-sided differences are not clipped to the upwind side, so that one
+            // sum serves for both kinds of |∇φ|.
             let curvature_leads = bounded.abs().less_than((divergence * curvature_weight).abs());
             let (upwind_forward, upwind_backward) = if SECOND_ORDER {
                 let width = constants.second_order_width;
@@ -219,7 +223,7 @@ pub(super) fn iterate<
     counter.statistics()
 }
 
-/// Returns ∇g·∇φ of the voxels from voxel `at` of the tile on, from the differences of φ; see
+/// Returns ∇g·∇φ for a vector of voxels that begins at voxel `at` of the tile, from the differences of φ; see
 /// [`crate::level_set::scalar::carried`].
 #[inline(always)]
 fn carried<S: Simd, const VOLUME: bool>(
@@ -262,8 +266,9 @@ fn second_order<S: Simd>(
 }
 
 impl<const AREA2: usize, const PLANES2: usize> HaloTile<AREA2, PLANES2, 5> {
-    /// Returns the forward and the backward differences along each axis of the voxels from voxel `i` of the tile's plane on, of
-    /// which φ is `old`: of second order where |φ| is at most `width`, else those given, which are of first order.
+    /// Returns the forward and the backward differences along each axis for a vector of voxels that begins at voxel `i` of
+    /// the tile's plane and whose φ is `old`. They are of second order where |φ| is at most `width`, and elsewhere the
+    /// given ones, of first order.
     #[inline(always)]
     fn upwind_differences<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize>(
         &self,
@@ -289,8 +294,8 @@ impl<const AREA2: usize, const PLANES2: usize> HaloTile<AREA2, PLANES2, 5> {
         (forward, backward)
     }
 
-    /// Returns the neighbours −2, −1, 1 and 2 voxels away along each axis, of the voxels from voxel `i` of the tile's plane
-    /// on; in slices `old` along z.
+    /// Returns φ at −2, −1, 1 and 2 voxels along each axis from a vector of voxels that begins at voxel `i` of the tile's
+    /// plane; in slices `old` stands for all along z.
     #[inline(always)]
     fn neighbours<S: Simd, const VOLUME: bool, const ROW: usize>(
         &self,
@@ -314,8 +319,8 @@ impl<const AREA2: usize, const PLANES2: usize> HaloTile<AREA2, PLANES2, 5> {
     }
 }
 
-/// Computes one step of a reinitialisation of a tile, of which the given numbers of columns, rows and planes lie in the
-/// image; `FIRST` is true for the first step.
+/// Computes one step of the reinitialisation of a tile, whose first `columns`, `rows` and `planes` lie in the image.
+/// `FIRST` is true for the first step.
 #[inline(always)]
 pub(super) fn reinitialise<
     S: Simd,

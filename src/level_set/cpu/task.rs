@@ -1,5 +1,5 @@
-//! A tile's turn in a pass: its buffers, the copy of φ around it, its new values and their statistics. The arithmetic is in
-//! `kernel.rs`, which has the meanings of the sizes that are constants of types.
+//! The processing of one tile in a pass: its buffers, the copy of φ with a halo, the new values and their statistics. The
+//! arithmetic is in `kernel.rs`, whose module documentation explains the size constants.
 
 use super::edges::EdgesAt;
 use super::kernel::{iterate, reinitialise};
@@ -48,8 +48,8 @@ pub(super) struct TileStatistics {
     pub in_band: bool,
 }
 
-/// Counts the changes of an iteration in a tile, in a separate pass over the finished tile: its branches depend on the
-/// new values, and within the update they would be decided only after all of a row's arithmetic.
+/// Counts the changes of an iteration in a tile, in a separate loop over each finished plane. The branches depend on the
+/// new values; within the update loop each would wait for the whole chain of arithmetic before it.
 pub(super) struct Counter<'a, S: Simd> {
     simd: S,
     constants: &'a Constants,
@@ -65,8 +65,8 @@ impl<'a, S: Simd> Counter<'a, S> {
         Self { simd, constants, columns, statistics: TileStatistics::default(), closest: f32::INFINITY }
     }
 
-    /// Counts plane `z` of a tile with sides `tile`, of which `rows` rows lie in the image, from its values before and
-    /// after.
+    /// Counts the changes in plane `z` of a tile with sides `tile`, whose first `rows` rows lie in the image. `old` and
+    /// `new` are the plane's values before and after.
     #[inline(always)]
     pub(super) fn plane<const ROW: usize>(
         &mut self,
@@ -85,7 +85,7 @@ impl<'a, S: Simd> Counter<'a, S> {
         }
         let simd = self.simd;
         let zero = Floats::splat(simd, 0.0);
-        // A closure would not be compiled for the vector unit.
+        // These are not made by a closure, which would be compiled without the target's vector instructions.
         let near = Floats::splat(simd, self.constants.max_spacing);
         let band = Floats::splat(simd, self.constants.band_width);
         let threshold = Floats::splat(simd, self.constants.activity_threshold);
@@ -118,7 +118,7 @@ impl<'a, S: Simd> Counter<'a, S> {
     #[inline(always)]
     fn record_affected(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
         let [y, z] = [affected_along_axis(tile[1], y), affected_along_axis(tile[2], z)];
-        // The search is skipped if this row can add no bit.
+        // Skip the search if this row cannot add a bit.
         let most = affected_tiles([ALL_ALONG_AXIS, y, z]);
         if self.statistics.affected & most == most {
             return;
@@ -164,7 +164,7 @@ const fn area(tile: [usize; 3], halo: usize) -> usize {
     tile[0] * (tile[1] + 2 * halo)
 }
 
-/// Returns the number of planes of a tile with `halo` planes beside it on both sides, which a slice's tile has not.
+/// Returns the number of planes of a tile with `halo` planes on both sides. The tile of a slice has no halo planes.
 const fn planes(tile: [usize; 3], halo: usize) -> usize {
     if tile[2] == 1 { 1 } else { tile[2] + 2 * halo }
 }
@@ -234,8 +234,8 @@ pub(super) struct Task<'a> {
     pub out: &'a mut [f32],
 }
 
-/// The computation of the image terms of a tile. It is apart from the update, which so does not depend on the pixels' type
-/// and is compiled once.
+/// The computation of the image terms of a tile. It is separate from the update, so that the update does not depend on the
+/// pixel type and is compiled once.
 struct Fill<'a, T: ?Sized> {
     pixels: &'a T,
     constants: &'a Constants,
@@ -252,7 +252,7 @@ impl<T: Term + ?Sized> WithSimd for Fill<'_, T> {
     }
 }
 
-/// A task, whose image terms are computed, and the buffers of its thread.
+/// A task whose image terms have been computed, and the buffers of its thread.
 struct TaskWithBuffers<'a>(Task<'a>, &'a mut Buffers);
 
 impl WithSimd for TaskWithBuffers<'_> {
@@ -262,7 +262,7 @@ impl WithSimd for TaskWithBuffers<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> TileStatistics {
         let Self(task, Buffers { volume, slice }) = self;
         let second = matches!(task.work, Work::Iterate(_)) && task.has_second_order();
-        // A factor of 1 changes no digit, so the second order needs no variant for a spacing of 1.
+        // Multiplying by 1 changes no digit, so second order does without a variant for a spacing of 1.
         let unit = !second && task.constants.inverse_spacing == [1.0; 3];
         macro_rules! update {
             ($volume:literal, $unit:literal, $second:literal, $tile:expr, $buffers:expr) => {
@@ -293,7 +293,7 @@ impl Task<'_> {
     }
 }
 
-/// Updates a tile by the vector unit. A function of its own, so that it is compiled once for all pixel types.
+/// Updates a tile with vector instructions. This is not generic over the pixel type, so it is compiled once.
 #[inline(never)]
 fn update(arch: Arch, task: TaskWithBuffers<'_>) -> TileStatistics {
     arch.dispatch(task)
@@ -345,7 +345,7 @@ impl Task<'_> {
         }
     }
 
-    /// Tells whether differences in the tile are of second order: whether it holds a voxel that is near enough to the front.
+    /// Tells whether the tile needs differences of second order: whether a voxel of it is close enough to the front.
     fn has_second_order(&self) -> bool {
         let width = self.constants.second_order_width;
         let first = self.index * self.layout.tile_voxels();

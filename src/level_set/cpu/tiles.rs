@@ -9,26 +9,27 @@ use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
-/// A tile with a halo of rows and planes, in `SHIFTS` copies that are shifted along x, each of `PLANES` planes of
-/// `AREA` voxels. In the middle copy each voxel is at its own place; in the one before it each place holds the
-/// value of its neighbour towards −x, in the one after it that of its neighbour towards +x, and so on.
+/// A tile with a halo of rows and planes, in `SHIFTS` copies that are shifted along x, each of `PLANES` planes of `AREA`
+/// voxels. The middle copy holds the voxels themselves. The copy before it holds at each index the neighbour towards −x,
+/// the copy after it the neighbour towards +x, and so on.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HaloTile<const AREA: usize, const PLANES: usize, const SHIFTS: usize>(
     pub [[[f32; AREA]; PLANES]; SHIFTS],
 );
 
-/// The word of affected tiles along one axis with all its tiles; `kernels/level_set.h` says which tile has which bit.
+/// The word of affected tiles along one axis that names all three tiles; `kernels/level_set.h` assigns the bits.
 pub(super) const ALL_ALONG_AXIS: u32 = (TILE_BEFORE | OWN_TILE | TILE_AFTER) as u32;
 
-/// Returns the tiles along one axis that a change of voxel number `place` of a tile of `size` voxels affects.
+/// Returns the tiles along one axis that a change affects: the tile itself, and a neighbour that the changed voxel is close
+/// to. `place` is the voxel's number in its tile, which has `size` voxels along the axis.
 #[inline(always)]
 pub(super) fn affected_along_axis(size: usize, place: usize) -> u32 {
     let bit = |is_affected: bool, tile: usize| u32::from(is_affected) * tile as u32;
     bit(place < BAND_REACH, TILE_BEFORE) | OWN_TILE as u32 | bit(place + BAND_REACH >= size, TILE_AFTER)
 }
 
-/// Returns the affected tiles, of a tile and the 26 around it, from those along x, y and z.
+/// Combines the affected tiles along x, y and z to a word with one bit for the tile and each of the 26 around it.
 #[inline(always)]
 pub(super) fn affected_tiles([x, y, z]: [u32; 3]) -> u32 {
     let repeat_along_axis = |pattern: u32, axis: u32, stride: usize| {
@@ -105,7 +106,8 @@ impl Layout {
         position: [usize; 3],
         HaloTile(copies): &mut HaloTile<HALO_AREA, HALO_PLANES, SHIFTS>,
     ) {
-        // Divisions by sizes that are known here are shifts; others took a quarter of the time of an iteration.
+        // The sizes are constants, so that divisions by them become shifts. Divisions by variables took a quarter of the
+        // time of an iteration.
         let (rows, extra) = const { (AREA / ROW, if VOLUME { HALO } else { 0 }) };
         let own_planes = const { if VOLUME { HALO_PLANES - 2 * HALO } else { HALO_PLANES } };
         let tile_voxels = const { AREA * if VOLUME { HALO_PLANES - 2 * HALO } else { HALO_PLANES } };
@@ -226,7 +228,7 @@ impl Layout {
     pub(super) fn affected_by_band<const ROW: usize>(&self, index: usize, tile: &[f32], band_width: f32) -> u32 {
         let [_, height, depth] = self.tile;
         let [columns, rows, planes] = self.valid(self.position(index));
-        // All rows that affect the same tiles along y and z are one: the smallest |φ| of each column counts.
+        // Rows that affect the same tiles along y and z are merged into one, which holds the smallest |φ| of each column.
         const WORDS: usize = 1 << AFFECTED_SIDE;
         let mut closest = [[f32::INFINITY; ROW]; WORDS * WORDS];
         let along = |size: usize, place: usize| affected_along_axis(size, place) as usize;
@@ -250,8 +252,8 @@ impl Layout {
         along.iter().flat_map(|z| along.map(|y| affected_by_rows(y, *z))).fold(0, |all, one| all | one)
     }
 
-    /// Sets `is_active` to 1 for the tiles that some tile's word of `affected` tiles names, and to 0 for others. In
-    /// slices the tiles of other slices are left out.
+    /// Sets `is_active` to 1 for each tile that is in the word of `affected` tiles of any tile, and to 0 for all others. A
+    /// slice does not affect the tiles of other slices.
     pub(super) fn mark_affected(&self, affected: &[u32], volume: bool, is_active: &mut [u8]) {
         is_active.fill(0);
         for (index, affected) in affected.iter().enumerate().filter(|(_, affected)| **affected != 0) {

@@ -12,18 +12,19 @@ pub(super) struct DenseGrid {
 }
 
 impl DenseGrid {
-    /// The usual number of planes of a block: with fewer the device is filled more evenly, but blocks begin more often.
-    /// A block has at least `MIN_PLANES`.
+    /// The usual number of planes of a block. With fewer planes the load is balanced better, but the cost of starting a
+    /// block counts more often. A block has at least `MIN_PLANES`.
     const PLANES: u64 = 20;
     const MIN_PLANES: u64 = 2;
-    /// Up to `MAX_PLANES_OF_TWO_SIZES` planes per resident block, blocks end far apart, because the first block on a
-    /// multiprocessor has priority and planes with a front take longer. Then four fifths of the planes are divided
-    /// among large blocks, one per resident block, and the rest among twice as many small ones, which the
-    /// multiprocessors take as they become free. This is done if a block has at least `MIN_PLANES_OF_TWO_SIZES` planes.
+    /// With blocks of one size, some end much later than others, because the first block on a multiprocessor has priority
+    /// and planes with a front take longer. If there are `MIN_PLANES_OF_TWO_SIZES` to `MAX_PLANES_OF_TWO_SIZES` planes per
+    /// resident block, this is balanced by blocks of two sizes: four fifths of the planes are divided among large blocks,
+    /// one per resident block, and the rest among twice as many small ones, which multiprocessors take as they become free.
     const MAX_PLANES_OF_TWO_SIZES: u64 = 64;
     const MIN_PLANES_OF_TWO_SIZES: u64 = 8;
 
-    /// Tells whether a volume can be divided: it has as many rows as a warp, and the grid is not too large.
+    /// Tells whether a volume can be divided: it must have at least as many rows as a warp needs, and the grid must not
+    /// exceed the limits of a launch.
     pub(super) fn fits([_, height, depth]: [usize; 3]) -> bool {
         let chunks = (depth as u64).div_ceil(Self::PLANES);
         height >= DENSE_ROWS && Self::groups(height) <= MAX_GRID_YZ as u64 && chunks <= MAX_GRID_YZ as u64
@@ -33,7 +34,7 @@ impl DenseGrid {
         height.div_ceil(DENSE_ROWS * DENSE_WARPS) as u64
     }
 
-    /// Divides a volume that fits, for a device on which `resident` blocks are resident together.
+    /// Divides a volume for which [`fits`](Self::fits) is true, on a device that holds `resident` blocks at a time.
     pub(super) fn new(resident: u64, [width, height, depth]: [usize; 3]) -> Self {
         let (strips, groups, depth) = (width.div_ceil(DENSE_COLUMNS) as u64, Self::groups(height), depth as u64);
         let columns = strips * groups;

@@ -22,7 +22,8 @@ use std::ops::Range;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
 
-/// The factor of the speed and of its parts in the kernels, whose gradients are four times as large.
+/// The factor of the speed and its terms in the kernels: they compute with gradients that are four times as large, which
+/// saves multiplications.
 const QUARTER: f32 = 0.25;
 const _: () =
     assert!(INTENSITY_GAIN_BOUNDS[0] * QUARTER as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
@@ -35,11 +36,11 @@ pub(super) struct Launcher {
     band: bool,
     context: IterationArguments,
     iterate: Kernel,
-    /// The chunks of planes of the blocks, if iterations are of the dense kernel of volumes, which goes along z.
+    /// The grid of the dense kernel of volumes, whose blocks go along z; `None` if another kernel does the iterations.
     dense_grid: Option<DenseGrid>,
     reinitialise: Kernel,
-    /// The number of blocks of `iterate`, unless it has a dense grid, and of `reinitialise` that are resident on the
-    /// device together.
+    /// The numbers of blocks of `iterate` (without a dense grid) and of `reinitialise` that are resident on the device at
+    /// the same time.
     resident: [u32; 2],
     /// The address of the counters of the grid barriers.
     barriers: u64,
@@ -53,8 +54,8 @@ pub(super) struct Launcher {
     criterion: StoppingCriterion,
 }
 
-/// The buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from the first, and the
-/// address of the image.
+/// The buffers of an iteration or of a step of a reinitialisation: φ that it reads, φ that it writes, and the address of
+/// the image.
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
     pub from: PhiArgument,
@@ -87,7 +88,7 @@ pub(super) struct Span {
     pub set: u32,
 }
 
-/// Refuses an image that the kernels could not index.
+/// Refuses an image that is too large for the index types of the kernels.
 pub(super) fn check_indices(layout: &Layout, dimensions: Dimensions) -> Result<()> {
     /// The bounds of the kernels' indices: elements of a plane have 30 bits, halves of tiles and rows 32, and the
     /// position of a tile along an axis 21.
@@ -109,8 +110,8 @@ pub(super) fn check_indices(layout: &Layout, dimensions: Dimensions) -> Result<(
     Ok(())
 }
 
-/// Queues the conversion of a mask (u16 or f32) in device memory, which has been checked, to a byte per pixel from
-/// `address` on.
+/// Queues the conversion of a mask (u16 or f32) in device memory to one byte per pixel, written from `address` on. The
+/// caller has checked the mask.
 pub(super) fn marks(cuda: &Cuda, stream: &Stream, mask: &DevicePixels<'_>, address: u64) -> Result<()> {
     let kernel = cuda.kernel(MODULE, &format!("isoline_ls_marks_{}", mask.pixel_type.name()))?;
     let [row_stride, slice_stride] = mask.strides.map(|bytes| bytes as u64);
@@ -122,7 +123,7 @@ pub(super) fn marks(cuda: &Cuda, stream: &Stream, mask: &DevicePixels<'_>, addre
     unsafe { stream.launch(&kernel, config, arguments) }
 }
 
-/// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
+/// Returns a grid for kernels whose warps loop over rows: no more blocks than are resident at the same time.
 fn loop_grid(multiprocessors: u32, warps: u64) -> LaunchConfig {
     let most = u64::from(multiprocessors) * MARK_BLOCKS as u64;
     let blocks = warps.div_ceil(LOOP_WARPS as u64).clamp(1, most) as usize;
@@ -228,7 +229,7 @@ impl Launcher {
         geometry([blocks, 1, 1], [warps * WARP, 1, 1])
     }
 
-    /// Replaces the constants by those of another range.
+    /// Replaces the constants after the intensity range has changed.
     pub(super) fn set_constants(&mut self, constants: &Constants) {
         self.setup = LevelSetSetup {
             intensity_centre: constants.intensity_centre,
@@ -254,9 +255,9 @@ impl Launcher {
         self.dense_grid.is_none()
     }
 
-    /// Queues iterations, of the tiles in the sets from `span.set` on or of all. With `activate` the tiles that change
-    /// in the last are added to the next set, as they are in those before. `barrier` is a number that no other launch
-    /// has had since the counters were cleared.
+    /// Queues the iterations of `span`. They update the tiles of the sets from `span.set` on, or all tiles. Each iteration
+    /// adds the tiles that its changes affect to the next set; the last one does so only with `activate`. `barrier` is a
+    /// number that no other launch has used since the counters were cleared.
     pub(super) fn iterate(
         &self,
         stream: &Stream,
@@ -292,8 +293,8 @@ impl Launcher {
         }
     }
 
-    /// Queues the reinitialisation of the tiles in `set` that follows `iteration`; the result is in the same φ as
-    /// before. `barrier` has the meaning that it has for `iterate`.
+    /// Queues the reinitialisation of the tiles in `set`, after `iteration`. The result is in the same φ buffer as before.
+    /// `barrier` has the same meaning as for [`iterate`](Self::iterate).
     pub(super) fn reinitialise(
         &self,
         stream: &Stream,
@@ -314,8 +315,8 @@ impl Launcher {
         unsafe { stream.launch_cooperative(&self.reinitialise, config, arguments) }
     }
 
-    /// Queues the addition of the tiles that the voxels within the band affect to a set, after `iteration`. `copy`
-    /// becomes a copy of φ, which is not sparse.
+    /// Queues a kernel that adds all tiles that the band affects to a set, after `iteration`. If `copy` is given, φ is
+    /// dense, and the kernel copies it there.
     pub(super) fn activate_near_front(
         &self,
         stream: &Stream,
@@ -333,8 +334,8 @@ impl Launcher {
         unsafe { stream.launch_early(&self.activate_near_front, config, arguments) }
     }
 
-    /// Queues the release of the tiles of a sparse φ that are not in `set`, the next one, and are far from the front, after
-    /// `iteration`; of those that were in one of the `sets` sets before.
+    /// Queues the release of tiles of a sparse φ after `iteration`: those that are far from the front, not in `set` (the
+    /// next set), and were in one of the `sets` sets before it.
     pub(super) fn release(
         &self,
         cuda: &Cuda,
@@ -350,7 +351,7 @@ impl Launcher {
         unsafe { stream.launch_early(&kernel, config, &[phi.as_argument(), &context, &self.lists, &set, &sets]) }
     }
 
-    /// Queues the clearing of a sparse φ: no tile is stored.
+    /// Queues the clearing of a sparse φ, after which it stores no tile.
     pub(super) fn clear_sparse(&self, cuda: &Cuda, stream: &Stream, phi: PhiArgument) -> Result<()> {
         let kernel = cuda.kernel(MODULE, "isoline_ls_sparse_clear")?;
         let config = loop_grid(self.multiprocessors, u64::from(self.lists.tiles).div_ceil(WARP as u64));
@@ -383,7 +384,8 @@ impl Launcher {
         self.band
     }
 
-    /// Queues the addition of iterations `first` to `last` to the check interval, which is tested and ends if `test`.
+    /// Queues a kernel that adds the statistics of iterations `first` to `last` to the check interval. With `test` the
+    /// interval ends there, and the stopping criterion is tested.
     pub(super) fn check_convergence(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
         let context = self.context(last);
         let test = u32::from(test);
@@ -419,8 +421,8 @@ impl Launcher {
         }
     }
 
-    /// Queues the preparation of a φ that came from outside: its values are clamped to ±`far` and repeated beside the
-    /// borders. `sanitize_phi` of the kernels describes `report_nonfinite` and `found`.
+    /// Queues the preparation of a φ that the caller wrote: values are clamped to ±`far` and repeated beyond the borders.
+    /// `report_nonfinite` and `found` are described at the kernel `sanitize_phi`.
     pub(super) fn sanitize_phi(
         &self,
         cuda: &Cuda,
@@ -450,8 +452,8 @@ impl Launcher {
         self.launch_over_rows(cuda, stream, &format!("{}write_{what}", self.prefix), setup, &arguments)
     }
 
-    /// Queues the count of the voxels in the middle of the object, two u64 that are 0 before, see `count_fit` of the
-    /// kernels.
+    /// Queues the count of the voxels in the middle of the object; see the kernel `count_fit`. `found` holds two u64, which
+    /// must be 0 before.
     pub(super) fn count_fit(
         &self,
         cuda: &Cuda,
@@ -465,7 +467,7 @@ impl Launcher {
         self.launch_over_rows(cuda, stream, &format!("{}fit_{}", self.prefix, self.pixels), self.setup, &arguments)
     }
 
-    /// Queues the sums of the pixels inside and outside, which are 0 before, see `sum_regions` of the kernels.
+    /// Queues the sums of the pixels inside and outside; see the kernel `sum_regions`. `found` must hold zeros before.
     pub(super) fn sum_regions(
         &self,
         cuda: &Cuda,
@@ -479,7 +481,7 @@ impl Launcher {
         self.launch_over_rows(cuda, stream, &format!("{}regions_{}", self.prefix, self.pixels), self.setup, &arguments)
     }
 
-    /// Queues a kernel whose warps take the rows of φ, one after another.
+    /// Queues a kernel whose warps each process row after row of φ.
     fn launch_over_rows(
         &self,
         cuda: &Cuda,

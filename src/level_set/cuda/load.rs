@@ -26,8 +26,8 @@ pub(in crate::level_set) struct Loaded {
     pub stream: Stream,
     pub cuda: Arc<Cuda>,
     pub(super) layout: Layout,
-    /// The memory of both φ, unless φ is sparse. That of the first begins with the mask, one byte per pixel, that of the
-    /// second is free.
+    /// The two buffers of φ, unless φ is sparse. Until the start, the first one begins with the mask, one byte per pixel,
+    /// and the second is free.
     pub phi: Option<[Buffer; 2]>,
     pub image: Buffer,
     pub(super) image_from_host: bool,
@@ -41,13 +41,13 @@ pub(in crate::level_set) struct Loaded {
 pub(super) enum PixelKind {
     /// Pixels alone.
     Plain(PixelType),
-    /// Pixels with the edge-stopping function and its slope, the kernels' `EdgePixel`: of an edge term, or of the second
+    /// Pixels with the edge-stopping function and its slope, the kernels' `EdgePixel`; for an edge term, and for second
     /// order.
     WithEdges,
 }
 
 impl PixelKind {
-    /// Returns the name that kernels for it have.
+    /// Returns the name of this kind in the names of kernels.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Plain(pixel_type) => pixel_type.name(),
@@ -66,12 +66,12 @@ impl PixelKind {
 /// A pixel, the edge-stopping function and its slope.
 type EdgePixel = [f32; EDGE_PIXEL];
 
-/// The bytes of an image with edges that are made and uploaded at once.
+/// The size of the parts in which an image with edges is made and uploaded, in bytes.
 const EDGE_PART_BYTES: usize = 64 << 20;
 
 impl Loaded {
-    /// Queues the copies of the image, and of the mask if it is given, which may be in host or in device memory. With `in_rows`
-    /// there is memory for both φ.
+    /// Queues the copies of the image, and of the mask if it is given; each may be in host or in device memory. With
+    /// `in_rows` the two dense buffers of φ are allocated, too.
     pub(super) fn new(
         context: &Context,
         cuda: &Arc<Cuda>,
@@ -106,8 +106,8 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Replaces the image, which must be in host memory, by one with edges. The CPU measures them, if the plan has an edge
-    /// term; else no voxel has any.
+    /// Replaces the image, which must be in host memory, by one with edges. With an edge term the CPU computes them;
+    /// without one (second order alone) g is 1 everywhere.
     pub(in crate::level_set) fn put_edges(
         &mut self,
         context: &Context,
@@ -188,8 +188,8 @@ pub(super) fn pixels_of<'a>(image: &'a Buffer, pixel_type: PixelType, layout: &L
     }
 }
 
-/// Queues the copy of slices of the mask, one byte per pixel that is not 0 inside, to the beginning of a buffer. If the mask is
-/// not in device memory, the copy is complete when this returns.
+/// Queues the copy of slices of the mask to the beginning of a buffer, as one byte per pixel, which is not 0 inside. A copy
+/// from host memory is complete when this returns.
 pub(super) fn put_mask(
     cuda: &Cuda,
     stream: &Stream,

@@ -5,11 +5,12 @@ use super::launch::{Fields, PhiArgument};
 use super::{Phi, Solver, transfer};
 use crate::error::{Error, Result};
 
-/// The number of elements, 512 bytes, of which the length of a row is a multiple.
+/// The length of a row in elements is a multiple of this: 512 bytes.
 const ROW: usize = 128;
 
 impl Solver {
-    /// Returns the seconds that `iterations` of the paper's iterations take from the present φ, which does not change.
+    /// Returns the seconds that the paper's kernel takes for `iterations` iterations from the present φ, which stays
+    /// unchanged.
     pub(in crate::level_set) fn paper_seconds(&self, iterations: u32) -> Result<f64> {
         let Self { stream, cuda, plan, layout, .. } = self;
         let Phi::Rows(own) = &self.phi else {
@@ -21,7 +22,7 @@ impl Solver {
         cuda.bind()?;
         let memory = cuda.memory();
         let [width, height, depth] = plan.shape;
-        // Rows are aligned as by cudaMallocPitch.
+        // Rows are aligned as cudaMallocPitch aligns them.
         let pitch = width.next_multiple_of(ROW);
         let float = size_of::<f32>();
         let bytes = pitch * height * depth * float;

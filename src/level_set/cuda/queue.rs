@@ -1,4 +1,4 @@
-//! Batches of iterations, which are queued ahead of their results.
+//! Batches of iterations. They are queued before the results of the previous ones are known.
 
 use super::launch::{Fields, Span};
 use super::sparse::RELEASED_EVERY;
@@ -11,11 +11,11 @@ use crate::error::Result;
 pub(super) const LARGEST_BATCH: u64 = 2048;
 /// The time that a batch is meant to take, to within a factor of 2.
 const BATCH_SECONDS: f64 = 0.010;
-/// The voxels that the first batch updates at most, unless one iteration has more: some 10 ms on a large GPU.
+/// The most voxel updates of the first batch, which always has at least one iteration: some 10 ms on a large GPU.
 const VOXELS_OF_FIRST_BATCH: u64 = 1 << 31;
 
-/// Returns the number of iterations of the first batch: 16, or fewer where 16 updates of every voxel may take longer than a
-/// cancel may wait.
+/// Returns the number of iterations of the first batch: 16, or fewer for an image so large that a request to cancel would
+/// wait too long for them.
 pub(super) fn first_batch_size(voxels: usize) -> u64 {
     (VOXELS_OF_FIRST_BATCH / voxels.max(1) as u64).clamp(1, 16)
 }
@@ -39,7 +39,7 @@ pub(super) struct Batch {
     pub end: Event,
 }
 
-/// The state after the iterations that are queued, which may be ahead of those that are done.
+/// The state after all queued iterations, some of which may not be done yet.
 pub(super) struct Queue {
     pub iteration: u64,
     pub fields: Fields,
@@ -57,7 +57,7 @@ impl Queue {
         }
     }
 
-    /// Advances by a number of iterations, each of which makes a number of sets.
+    /// Advances by `iterations`, each of which makes `sets` sets of tiles.
     pub(super) fn advance(&mut self, iterations: u32, sets: u32) {
         if !iterations.is_multiple_of(2) {
             std::mem::swap(&mut self.fields.from, &mut self.fields.to);
@@ -93,7 +93,8 @@ impl Solver {
                 barrier += 1;
             }
             if matches!(self.phi, Phi::Sparse(_)) && iteration.is_multiple_of(RELEASED_EVERY) {
-                // Two sets an iteration, if each were followed by a reinitialisation, and those before the first.
+                // An iteration makes at most two sets, one of them for a reinitialisation. Two more may have been made
+                // before the first iteration since the last release.
                 let sets = 2 * RELEASED_EVERY as u32 + 2;
                 self.launcher.release(&self.cuda, stream, queue.fields.from, iteration, queue.set, sets)?;
             }
@@ -104,8 +105,8 @@ impl Solver {
         self.end_batch(first, count, slot)
     }
 
-    /// Returns the parts of the ring in which the statistics of a batch are, of which the second may be empty: from where, to
-    /// where in the staging buffer, and bytes.
+    /// Returns the two parts of the ring that hold the statistics of a batch; the second is empty unless the batch wraps
+    /// around the end. Each part is its offset in the ring, its offset in the staging buffer, and its size, in bytes.
     fn statistics_parts(first: u64, count: u64) -> [[usize; 3]; 2] {
         let begin = (first % STATISTICS) as usize;
         let head = (count as usize).min(STATISTICS as usize - begin);
@@ -113,7 +114,7 @@ impl Solver {
             .map(|(at, to, number)| [at, to, number].map(|n| n * STATISTICS_BYTES))
     }
 
-    /// Queues what is ahead of the iterations of a batch.
+    /// Queues the preparation of a batch: cleared statistics and cleared barriers.
     pub(super) fn begin_batch(&self, first: u64, count: u64) -> Result<()> {
         for [at, _, bytes] in Self::statistics_parts(first, count) {
             if bytes > 0 {
@@ -126,7 +127,8 @@ impl Solver {
 
     /// Queues the reinitialisation that follows the last iteration of `queue`.
     pub(super) fn queue_reinitialisation(&self, queue: &mut Queue, barrier: usize) -> Result<()> {
-        // After a dense iteration the other φ is that of the iteration before, everywhere.
+        // A dense iteration leaves the previous φ in the other buffer, in all tiles. A reinitialisation updates some tiles
+        // only, so the other buffer must become a copy.
         let copy = if self.launcher.band() { None } else { Some(queue.fields.to) };
         let (fields, iteration, set) = (queue.fields, queue.iteration, queue.set);
         self.launcher.activate_near_front(&self.stream, fields.from, copy, iteration, set)?;
@@ -148,8 +150,8 @@ impl Solver {
         Ok(Batch { first, count, slot, end })
     }
 
-    /// Returns the iterations after those of `queue`, up to `end`, that one launch can do: until a reinitialisation or
-    /// the end of a check interval.
+    /// Returns the span of iterations that the next launch can do: from the last queued one up to `end`, but not beyond a
+    /// reinitialisation, the end of a check interval or, of a sparse φ, a release of tiles.
     fn next_span(&self, queue: &Queue, end: u64) -> Span {
         let every = u64::from(self.plan.reinitialise_every);
         let mut count = if self.launcher.takes_many_iterations() { end - queue.iteration } else { 1 };

@@ -1,7 +1,7 @@
-//! A dense level set of a volume on several GPUs. Each has a slab of the volume's planes, with some of its neighbours' beside
-//! it: an iteration computes the slab's own planes, and then each GPU copies the plane beside its slab from its neighbour.
-//! Before a reinitialisation they copy as many as that looks away. Every voxel is computed by the kernels of one GPU from the
-//! same values, so that the bits are those of one.
+//! A dense level set of a volume on several GPUs. Each GPU has a slab of the volume's planes, with a halo of planes of the
+//! neighbouring slabs. An iteration computes the slab's own planes; then each GPU copies the plane next to its slab from
+//! each neighbour. Before a reinitialisation, which reads farther, it copies more planes. Every voxel is computed by the
+//! same kernels from the same values as on a single GPU, so the result has the same bits.
 
 use super::super::convergence::ConvergenceMonitor;
 use super::super::plan::Plan;
@@ -28,8 +28,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The planes beside a slab, in whole tiles. A reinitialisation looks eight planes away, in four steps of two voxels. The
-/// tiles of these planes must be active as on one GPU, which depends on two voxels more.
+/// The planes of the halo on each side of a slab, in whole tiles. A reinitialisation reads up to eight planes away, in four
+/// steps of two voxels. Its tiles must be the same ones that a single GPU would choose, which depends on two planes more.
 const HALO: usize = 2 * TILE;
 
 /// A level set in slabs.
@@ -48,7 +48,7 @@ struct Slab {
     solver: Solver,
     /// The planes of the volume that are its own.
     own: Range<usize>,
-    /// These are reached when its newest planes are computed, and when it has copied those of its neighbours.
+    /// Recorded when the slab's newest planes are computed, and when it has copied its neighbours' planes.
     computed: Event,
     copied: Event,
 }
@@ -59,25 +59,25 @@ impl std::fmt::Debug for Slabs {
     }
 }
 
-/// Divides the planes of a volume, `depth` in all, into slabs for at most `devices` devices. A slab begins with a whole tile, and
-/// has at least the planes that a neighbour copies from it.
+/// Divides the `depth` planes of a volume into slabs for at most `devices` devices. A slab begins at the border of a tile,
+/// and has at least as many planes as a neighbour copies from it.
 pub(super) fn ranges(devices: usize, depth: usize) -> Vec<Range<usize>> {
     let count = devices.min(depth / HALO).max(1);
     let first = |index: usize| if index == count { depth } else { depth * index / count / TILE * TILE };
     (0..count).map(|index| first(index)..first(index + 1)).collect()
 }
 
-/// Returns the planes that a slab has on its GPU.
+/// Returns the planes of a slab with its halo, which are those in the memory of its GPU.
 pub(in crate::level_set) fn with_halo(own: &Range<usize>, depth: usize) -> Range<usize> {
     own.start.saturating_sub(HALO)..depth.min(own.end + HALO)
 }
 
-/// The number of voxels inside that the kernels of a slab are given. Kernels end where none or all voxels are inside, which
-/// may be so in a slab while it is not in the volume.
+/// The number of voxels inside that is passed to the kernels of a slab. Kernels stop if no voxel, or every voxel, is
+/// inside. That may be true of a slab and not of the volume, so the number is one that never occurs.
 const NEVER_DONE: u64 = 1 << 40;
 
 impl Slabs {
-    /// Starts from the boundary of the mask, in slabs on the devices of a context that has several. Both images are in host
+    /// Starts from the boundary of the mask, in slabs on the devices of a context with several. Image and mask are in host
     /// memory.
     pub(in crate::level_set) fn new(
         context: &Context,
@@ -111,7 +111,7 @@ impl Slabs {
             let mut solver = Solver::without_phi(&plan, loaded, own_planes)?;
             let Phi::Rows([to, other]) = &solver.phi else { unreachable!("a dense phi is in rows") };
             let values = Image::F32(phi.slice(s![planes, .., ..]));
-            // Kernels and neighbours copy rows with the gaps between them, which nothing else writes.
+            // Rows are copied with the padding between them, which nothing else writes.
             solver.stream.fill(to, 0, to.bytes(), 0)?;
             transfer::upload(cuda, device.pool(), &solver.stream, &values, to, &solver.layout)?;
             inside += solver.sanitize_phi([to, other], plan.far, false)?.unwrap_or_default();
@@ -147,7 +147,7 @@ impl Slabs {
         for Slab { solver, .. } in &mut self.slabs {
             solver.phi_unknown = is_unknown;
             if is_unknown {
-                // Copies from the memory of another slab may still be on their way.
+                // Copies from the memory of another slab may still be in progress.
                 let _ = solver.stream.synchronize();
             }
         }
@@ -214,7 +214,7 @@ impl Slabs {
             if !reinitialises {
                 continue;
             }
-            // A reinitialisation changes φ in place, of which the neighbours have copied.
+            // A reinitialisation changes φ in place, so it waits until the neighbours have copied their planes from it.
             for (index, slab) in self.slabs.iter().enumerate() {
                 slab.solver.cuda.bind()?;
                 self.neighbours(index).try_for_each(|other| slab.solver.stream.wait(&self.slabs[other].copied))?;
@@ -364,7 +364,7 @@ impl Slabs {
         let mut copy = None;
         let phi = &in_host_memory(&self.first, phi, &mut copy)?;
         let Image::F32(values) = phi else { unreachable!("the type was checked") };
-        // All or none is written.
+        // On an error nothing is written.
         let [width, height, depth] = self.plan.shape;
         let ticker = Ticker::of_copies();
         let bad =
@@ -391,7 +391,7 @@ impl Slabs {
 }
 
 impl Slab {
-    /// Returns where a plane of the volume is, in the φ that `iterations` queued iterations have computed.
+    /// Returns the location of a plane of the volume in the φ that `iterations` queued iterations have computed.
     fn planes(&self, iterations: u64, first: usize) -> Side {
         let Phi::Rows(phi) = &self.solver.phi else { unreachable!("a dense phi is in rows") };
         let buffer = &phi[(self.solver.current + iterations as usize) % 2];

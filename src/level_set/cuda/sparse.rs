@@ -1,5 +1,5 @@
-//! A sparse φ, for volumes of which two φ do not fit the device memory: only tiles near the front are stored. The image is
-//! on the device as a whole; masks and φ go through it in slabs, whole tiles thick.
+//! A sparse φ stores only the tiles near the front, for volumes whose two dense buffers of φ do not fit the device memory.
+//! The whole image is on the device; masks and φ are transferred in slabs of whole tiles.
 
 use super::super::plan::{self, Plan, VOLUME_TILE};
 use super::super::{Params, Variant};
@@ -14,20 +14,20 @@ use crate::progress::Ticker;
 use rayon::ThreadPool;
 use std::ops::Range;
 
-/// The iterations after which tiles that have left the front far behind are released: a front moves by less than a voxel an
-/// iteration.
+/// The number of iterations between two releases of tiles that are far from the front. A front moves by less than a voxel
+/// per iteration.
 pub(super) const RELEASED_EVERY: u64 = 16;
 
 /// |φ| where no tile is stored, in units of the largest spacing.
 const FAR: f64 = 10.0;
-/// The |φ| up to which a tile is stored at the start, in units of the largest spacing: the band's half width and two voxels
-/// along each axis, so that the tiles that the band affects have exact distances.
+/// A tile is stored at the start if it has a voxel with |φ| up to this, in units of the largest spacing: the band's half
+/// width, and two voxels along each axis (2·√3), so that all tiles that the band affects have exact distances.
 const STORED_WIDTH: f64 = 5.5;
-/// The distance from the band that a tile's voxels have at least when it is released, in units of the smallest spacing. The band
-/// is two voxels away when a tile is no longer active.
+/// A tile is released only if all its voxels are at least this far from the band, in units of the smallest spacing. The
+/// band is two voxels away when a tile is no longer active.
 const RELEASED_MARGIN: f64 = 1.5;
 
-/// The bytes of a tile that can be stored, with its place in the list of free ones.
+/// The device memory for one stored tile, in bytes: two buffers of φ, and an entry in the list of free places.
 const PLACE_BYTES: u64 = 2 * (TILE_VOXELS * size_of::<f32>()) as u64 + 4;
 /// The most layers of tiles of a slab.
 const MOST_LAYERS: usize = 8;
@@ -36,7 +36,7 @@ const SLAB_SHARE: u64 = 8;
 /// A sparse φ needs memory for at least as many tiles as the volume has, divided by this number.
 const LEAST_STORED: u64 = 64;
 
-/// A slab: the planes of whole tiles, and as many beside them as the distance up to `FAR` depends on.
+/// A slab: planes of whole tiles, and as many planes beside them as distances up to `FAR` depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slab {
     planes: usize,
@@ -76,8 +76,8 @@ impl Slab {
     }
 }
 
-/// Returns the least device memory that a sparse φ takes beside the image and the lists of tiles, in bytes; `None` if the
-/// level set cannot have one.
+/// Returns the least device memory that a sparse φ needs in addition to the image and the lists of tiles, in bytes; `None`
+/// if this level set cannot be sparse.
 pub(super) fn min_bytes(cuda: &Cuda, params: &Params, shape: [usize; 3], budget: u64) -> Result<Option<u64>> {
     let is_band = matches!(params.variant, Variant::Default | Variant::Band);
     let has_one_level = params.pyramid_levels <= 1;
@@ -100,7 +100,8 @@ pub(super) struct SparsePhi {
 }
 
 impl SparsePhi {
-    /// Takes the memory that is available; the image and the lists of tiles have theirs.
+    /// Allocates places for as many tiles as the available memory holds. The image and the lists of tiles have been
+    /// allocated before.
     pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let [tiles_x, tiles_y, tiles_z] = plan.tiles().map(|n| n as u32);
         let tiles = plan.tile_count();
@@ -147,7 +148,7 @@ impl SparsePhi {
         })
     }
 
-    /// Waits, and returns the number of tiles that are stored, and whether one found no place since the last call.
+    /// Waits, and returns the number of stored tiles, and whether a tile has found no free place since the last call.
     pub(super) fn stored_tiles(&self, cuda: &Cuda, stream: &Stream) -> Result<(u64, bool)> {
         const BYTES: usize = 2 * size_of::<u32>();
         let back = cuda.memory().pinned(BYTES)?;
@@ -214,7 +215,7 @@ impl Solver {
         Ok(counts[0])
     }
 
-    /// Returns the index of the first value that is not finite of a φ that is to be written, if there is one.
+    /// Returns the index of the first value that is not finite in a φ that the caller wants to write, if there is one.
     pub(super) fn first_not_finite(
         &self,
         phi: &SparsePhi,
@@ -232,7 +233,8 @@ impl Solver {
         Ok([inside, phi.stored_tiles_of_all(&self.cuda, &self.stream)?])
     }
 
-    /// Imports a φ, or looks at its values only, see `import_tiles` of the kernels; returns what that found.
+    /// Imports a φ or, without `stores`, only checks its values; see the kernel `import_tiles`. Returns the two numbers
+    /// that the kernel found.
     fn import_sparse(&self, phi: &SparsePhi, pool: &ThreadPool, source: &Image<'_>, stores: bool) -> Result<[u64; 2]> {
         let Self { stream, cuda, plan, launcher, .. } = self;
         let [_, values, _] = &phi.slab_buffers(cuda)?;

@@ -6,8 +6,9 @@ use crate::distance::cuda::{signed_on_device, signed_workspace_bytes};
 use crate::error::Result;
 
 impl Solver {
-    /// Sets φ to the signed distance to the boundary of the mask with which the memory of the first φ begins. In
-    /// between, that of the other holds the distance without gaps. Returns the number of voxels inside.
+    /// Sets φ to the signed distance to the boundary of the mask. The mask is at the beginning of the first buffer; the
+    /// second holds the distance in packed rows until it is copied to the rows of the layout. Returns the number of voxels
+    /// inside.
     pub(super) fn start(&self, [phi, other]: &[Buffer; 2]) -> Result<u64> {
         let Self { stream, cuda, plan, .. } = self;
         let [width, height, depth] = plan.shape;
@@ -15,7 +16,7 @@ impl Solver {
         let workspace = if workspace > 0 { Some(cuda.memory().device(workspace)?) } else { None };
         signed_on_device(cuda, stream, phi, plan.shape, plan.spacing, plan.dimensions, other, workspace.as_ref())?;
         stream.fill(phi, 0, phi.bytes(), 0)?;
-        // Neither has gaps between slices.
+        // Neither buffer has gaps between slices.
         let (row, pitch) = (width * size_of::<f32>(), self.layout.pitch * size_of::<f32>());
         let to = transfer::slice_side(phi, &self.layout, size_of::<f32>(), 0);
         stream.copy(other.side(0), to, row, height * depth, [row, pitch])?;

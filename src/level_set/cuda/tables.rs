@@ -6,9 +6,9 @@ use crate::device::cuda::{Buffer, Cuda, Stream};
 use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics, LISTS};
 use crate::error::Result;
 
-/// The number of elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
+/// The number of elements before the first row, where the halo of the first tile begins. In bytes it is a multiple of 16.
 pub(super) const PADDING_BEFORE: usize = 8;
-/// The number of elements after the last row, so that a tile's halo may end after it.
+/// The number of elements after the last row, where the halo of the last tile ends.
 const PADDING_AFTER: usize = 64;
 /// The length of the ring of statistics on the device.
 pub(super) const STATISTICS: u64 = 8192;
@@ -49,7 +49,7 @@ impl Layout {
     }
 }
 
-/// The number of counters of grid barriers, one per launch: as many launches may be queued between two resets.
+/// The number of counters of grid barriers. Each launch takes one, so this bounds the launches between two resets.
 pub(super) const BARRIERS: usize = 4096;
 
 /// Returns the bytes of the tables of a plan with `tiles` tiles.

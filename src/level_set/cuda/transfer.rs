@@ -9,12 +9,12 @@ use crate::progress::Ticker;
 use rayon::ThreadPool;
 use std::ops::Range;
 
-/// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
+/// Returns the source or target of a copy that begins at the first pixel of slice `z` of `buffer`, in the given layout.
 pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
     buffer.side((PADDING_BEFORE + LEAD + z * layout.shape[1] * layout.pitch) * bytes)
 }
 
-/// Queues the copy of an image into `buffer`; it is complete when the stream is.
+/// Queues the copy of an image into `buffer`. It is complete once the stream has been synchronised.
 pub(super) fn upload(
     cuda: &Cuda,
     pool: &ThreadPool,
@@ -48,7 +48,7 @@ pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, slices: Range<usi
     })
 }
 
-/// Copies slices of an image to the beginning of `buffer`, without gaps; of one in device memory the copy is queued.
+/// Copies slices of an image to the beginning of `buffer`, without gaps. A copy from device memory is only queued.
 pub(super) fn put_slices(
     cuda: &Cuda,
     pool: &ThreadPool,

@@ -12,10 +12,12 @@ use bytemuck::Pod;
 use ndarray::{Array3, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
 
-/// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device. No copy overlaps with the next.
+/// The approximate size in bytes of the parts in which the mask, or a sparse φ, is copied from the device, one after the
+/// other.
 const PART_BYTES: usize = 128 << 20;
 
-/// Returns the number of slices that are copied together: at most `bytes`, with `pixel_bytes` a pixel, but at least one.
+/// Returns the number of slices that are copied together: as many as fit into `bytes` with `pixel_bytes` per pixel, but at
+/// least one.
 fn part_slices([width, height, depth]: [usize; 3], pixel_bytes: usize, bytes: usize) -> usize {
     (bytes / (width * height * pixel_bytes)).clamp(1, depth)
 }
@@ -37,8 +39,8 @@ pub(super) fn not_finite(index: u64, shape: [usize; 3]) -> Error {
 }
 
 impl Solver {
-    /// Prepares the first φ, which came from outside, and makes the other one its copy. Returns the number of voxels
-    /// inside, or with `report_nonfinite` the index of a value that is not finite, as an error.
+    /// Prepares the first φ, which the caller wrote, and copies it to the other buffer. Returns the number of voxels
+    /// inside. With `report_nonfinite`, a value that is not finite is an error with its index.
     pub(super) fn sanitize_phi(
         &self,
         phi: [&Buffer; 2],
@@ -112,7 +114,8 @@ impl Solver {
         stream.synchronize()
     }
 
-    /// Returns the most bytes of a part: of a sparse φ those that the start had for a slab.
+    /// Returns the most bytes of a part. For a sparse φ that is the size of the slab buffers at the start, which are known
+    /// to fit.
     fn part_bytes(&self) -> usize {
         match &self.phi {
             Phi::Rows(_) => PART_BYTES,
@@ -140,7 +143,7 @@ impl Solver {
             let from = DeviceRows { stream, side: part.side(0), pitch: width * pixel };
             cuda.transfer().download_views(pool, vec![(to, from)], ticker)
         });
-        // After an error, too: the kernel that writes the part may not be done.
+        // Wait even after an error: the kernel that writes the part may still be running.
         let done = stream.synchronize();
         queued.and(done)
     }
@@ -156,7 +159,7 @@ impl Solver {
             Phi::Sparse(own) => match self.first_not_finite(own, pool, phi)? {
                 Some(index) => (Err(index), self.current),
                 None => {
-                    // A cancel now would lose φ.
+                    // A cancellation now would leave φ incomplete, so it is ignored here.
                     let written = uncancelled(|| self.write_sparse(own, pool, phi));
                     self.phi_unknown |= written.is_err();
                     let [inside, stored] = written?;
