@@ -1,6 +1,6 @@
-//! The CPU backend: the slices of a stack.
+//! The CPU backend, which processes the slices of a stack.
 //!
-//! The pool computes while the calling thread reports the progress.
+//! The threads of the pool compute; the calling thread meanwhile calls the progress callback.
 
 mod maps;
 
@@ -49,7 +49,7 @@ pub(super) fn run(
     }
 }
 
-/// Returns the plan for host pixels. Where a range is automatic, all of them are read.
+/// Returns the plan for pixels in host memory. An automatic range needs a pass over all of them.
 fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan> {
     if matches!(input, Image::Device(_)) {
         return Err(Error::in_cuda_memory("image"));
@@ -57,7 +57,7 @@ fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan
     Ok(params.plan(input.pixel_type(), super::prepare::range(context, params, &mut (*input).into(), &mut None)?))
 }
 
-/// Returns a slice's pixels as plain numbers, for the variant `scalar`.
+/// Returns a slice's pixels as u32, for the variant `scalar`.
 fn working_image<P: Pixel>(source: &impl Source<P>, ticker: &Ticker) -> Result<Grid<u32>> {
     let [width, height] = source.size();
     let mut row: Vec<P> = zeroed(width)?;
@@ -82,14 +82,14 @@ struct Call<'a> {
     want_segments: bool,
 }
 
-/// The workspace of one slice, used again for another.
+/// The workspace of one slice, which is reused for the next ones.
 struct Scratch<'a, G> {
     paper: paper::Scratch<'a>,
     /// The workspace of the reference profile, which holds the edge map as well.
     reference: reference::Scratch<'a, G>,
 }
 
-/// The result of one slice, beside the edge map in its workspace.
+/// The result of one slice. Its edge map is in the workspace.
 struct SliceResult {
     map: Option<EdgeMap>,
     /// The parts of the segments, in their order.
@@ -112,8 +112,8 @@ impl Call<'_> {
         let buffers = self.context.buffer_pool();
         let scratch = |_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) };
         let mut scratch: Vec<Scratch<'_, P::Gradient>> = collected((0..batch_size).map(scratch))?;
-        // 1. Announce the work: the passes over all pixels. The paper profile's segments need the gradients of the edges once
-        // more.
+        // 1. Announce the work as the number of passes over all pixels. Segments of the paper profile need one more, which
+        //    computes the gradients of the edges again.
         let passes = match self.plan.profile {
             Profile::Paper if self.want_segments => 3,
             Profile::Paper => 1,

@@ -1,8 +1,8 @@
 //! The CUDA backend: an operation of the slice pipeline. Kernels are launched in [`launch`].
 //!
-//! The edge map crosses the link with one bit per pixel, an eighth of the bytes, which the CPU's cores expand to bytes in the
-//! caller's memory. The [`segments`] of the paper profile are found on the device too. The reference profile's tracing is
-//! sequential by definition, so its working map is copied to the host, and slices are linked there side by side.
+//! The edge map is downloaded with one bit per pixel, an eighth of the bytes, and the CPU expands it to bytes in the
+//! caller's memory. The [`segments`] of the paper profile are found on the device, too. The reference profile's tracing is
+//! sequential by definition, so its working map is copied to the host, where several slices are linked in parallel.
 
 mod expand;
 mod launch;
@@ -35,7 +35,7 @@ pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, want_segments
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let raw = if matches!(input, Image::Device(_)) { 0 } else { layout.raw_bytes() };
     let next = if params.follow_turns { layout.next_bytes() } else { 0 };
-    // The links and the segments come on top, once it is known how many there are.
+    // Memory for the links and the segments is added later, when their numbers are known.
     let linked = want_segments && params.profile == Profile::Paper;
     let segments = if linked { SegmentFinder::slice_bytes(&layout) } else { 0 };
     let smoothed = if params.taps().are_default() { 0 } else { layout.smoothed_bytes() };
@@ -82,7 +82,8 @@ pub(super) fn run(
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let delivery = Delivery::choose(edges.as_ref());
     let slice_bytes = min_device_bytes(params, input, want_segments);
-    // The host links the slices of the reference profile one by one, and each slice with segments has memory for these.
+    // Slices are not computed together in the reference profile, which the host links slice by slice, and with segments,
+    // whose memory is allocated per slice.
     let together = if want_segments || plan.profile == Profile::Reference {
         1
     } else {
@@ -124,7 +125,7 @@ impl Delivery {
 
 /// The memory of the slices of one slot.
 struct Buffers {
-    /// The smoothed pixels, where `tile` does not smooth them itself.
+    /// The smoothed pixels, unless the kernel `tile` smooths them itself.
     smoothed: Option<Buffer>,
     map: Buffer,
     bits: Option<Buffer>,
@@ -147,7 +148,7 @@ struct Call<'a, 'i> {
     launcher: &'a Launcher,
     input: &'a Image<'i>,
     delivery: Delivery,
-    /// The number of slices of a slot, which the same launches compute, and the bytes of one.
+    /// The number of slices of a slot, which are computed by the same launches, and the device memory of one in bytes.
     together: usize,
     slice_bytes: u64,
 }
@@ -180,7 +181,7 @@ impl Call<'_, '_> {
             edge_pitch: layout.edge_pitch(),
             job: self.launcher.job(self.plan),
         };
-        // These addresses do not change from slice to slice.
+        // These addresses are the same for all slices of the slot.
         let address = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::address);
         buffers.job.map = buffers.map.address();
         buffers.job.bits = address(&buffers.bits);
@@ -205,7 +206,8 @@ impl Call<'_, '_> {
         let finder = finder.transpose()?;
         let most = useful_slots(self.input, edges.as_ref(), together * layout.raw_bytes());
         let mut slots = self.slots(most, finder.as_ref())?;
-        // The finder is dropped, and waited for, before the slots, whose memory it uses.
+        // The finder uses the slots' memory. It is declared after them, so it is dropped, and its stream waited for, before
+        // them.
         let mut drawing = Drawing { call: self, finder };
         pipeline.run(context, cuda, &mut drawing, &mut slots, Some(self.input), edges.as_mut())?;
         let Some(finder) = &mut drawing.finder else { return Ok(None) };
@@ -258,7 +260,7 @@ impl SliceOperation for Drawing<'_, '_> {
         Ok(())
     }
 
-    /// Queues the making of the slices' segments, and expands their bits to the caller's memory.
+    /// Queues the extraction of the slices' segments, and expands their bits to the caller's memory.
     fn finish(
         &mut self,
         pipeline: &mut Pipeline<'_, '_, '_>,

@@ -10,11 +10,11 @@ pub(super) const WORD: usize = 64;
 /// The number of words that one thread copies at a time.
 const WORDS_PER_COPY: usize = 1 << 14;
 
-/// The edges of a slice: bit x mod 64 of word x / 64 of a row is pixel x.
+/// The edges of a slice, one bit per pixel: pixel x is bit x mod 64 of word x / 64 of its row.
 ///
-/// A row of zeros lies above and below the image, a word of zeros before and after these, and every row ends with at
-/// least one 0, so that all eight neighbours of a pixel are at fixed distances from its [bit](Self::bit_index) and pixels
-/// outside the image read as 0.
+/// The image is padded with zeros: a row above and below it, a word before the first and after the last of these rows, and
+/// at least one bit at the end of every row. So all eight neighbours of a pixel are at fixed distances from its
+/// [bit](Self::bit_index), and pixels outside the image read as 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EdgeMap {
     width: usize,
@@ -31,7 +31,7 @@ impl EdgeMap {
         Ok(Self { width, height, stride, words: zeroed(stride * (height + 2) + 2)? })
     }
 
-    /// Makes a map from a function of column and row.
+    /// Makes a map from a function that tells for a column and a row whether the pixel is an edge.
     pub(super) fn from_fn(width: usize, height: usize, on: impl Fn(usize, usize) -> bool + Sync) -> Result<Self> {
         let mut map = Self::new(width, height)?;
         map.rows_mut().enumerate().for_each(|(y, row)| {
@@ -69,7 +69,7 @@ impl EdgeMap {
         Ok(copy)
     }
 
-    /// Returns the rows of the image, to be written; bits from the width on must stay 0.
+    /// Returns the rows of the image for writing. Bits beyond the width must stay 0.
     pub(super) fn rows_mut(&mut self) -> rayon::slice::ChunksMut<'_, u64> {
         self.bands_mut(1)
     }
@@ -90,7 +90,8 @@ impl EdgeMap {
         &self.words[self.first_word(y)..][..self.stride]
     }
 
-    /// Returns the index of a pixel's bit among those of all [words](Self::words). The next row is 64·stride bits further.
+    /// Returns the index of a pixel's bit among the bits of all [words](Self::words). The next row is 64·stride bits
+    /// further.
     pub(super) fn bit_index(&self, x: usize, y: usize) -> usize {
         self.first_word(y) * WORD + x
     }
@@ -120,7 +121,7 @@ impl EdgeMap {
     }
 }
 
-/// Returns the three bits around bit `index` of some words, the left one lowest.
+/// Returns bit `index` of some words with the bits before and after it, the one before in the lowest bit.
 #[inline(always)]
 pub(super) fn three_bits(words: &[u64], index: usize) -> usize {
     let first = index - 1;

@@ -1,12 +1,13 @@
 //! Circles and ellipses along segments: EDCircles (Akinlar and Topal, "EDCircles: a real-time circle detector with a false
 //! detection control", Pattern Recognition 46, 2013).
 //!
-//! A closed segment is tried as a whole. The lines of the others that turn in one direction are arcs, and arcs that are
-//! near to one circle, or else to one ellipse, are joined. Each is tested by the Helmholtz principle: it is one if more
-//! of the pixels along its whole outline have a gradient across it than chance would make.
+//! A closed segment is first tried as a whole. In all other segments, successive lines that turn in one direction form
+//! arcs, and arcs that are near to the same circle, or otherwise to the same ellipse, are joined. Each candidate is tested
+//! by the Helmholtz principle: it is kept if more pixels along its whole outline have a gradient across it than chance
+//! explains.
 //!
-//! The host computes it from finished segments and the pixels, whichever device the context has, so that the result is
-//! the same.
+//! The host computes this from finished segments and the pixels, whichever device the context has, so the result is the
+//! same for every device.
 
 mod arcs;
 mod fit;
@@ -25,17 +26,19 @@ use arcs::{Arc, Candidate};
 use std::f64::consts::{LOG10_2, PI};
 use std::ops::Range;
 
-/// The smallest number of points of the lines that arcs are made of: fewer than a line by itself needs, which is tested.
+/// The smallest number of points of the lines that form arcs. A separate line needs more points, because it must pass the
+/// test alone.
 const SHORTEST_LINE: usize = 6;
 
-/// The largest distance of points from the lines that arcs are made of, which follow bends more closely than others.
+/// The largest distance of points from the lines that form arcs, in pixels. It is smaller than for separate lines, so that
+/// they follow bends more closely.
 const LINE_TOLERANCE: f64 = 0.75;
 
-/// The shapes that are looked for.
+/// The shapes to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shapes {
-    /// Circles and ellipses: a circle unless an ellipse is much nearer to the points.
+    /// Circles and ellipses; a shape is a circle unless an ellipse fits its points much better.
     All,
     /// Circles alone.
     Circles,
@@ -44,17 +47,18 @@ pub enum Shapes {
 /// The parameters of [`ellipses`]; [`EllipseParams::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EllipseParams {
-    /// The largest root mean square distance of points from their circle or ellipse, in pixels, greater than 0. Default 1.5.
-    /// Small ones must be nearer: 0.25 plus 0.04 times the smaller semi-axis. Higher: more that are not quite round.
+    /// The largest root mean square distance of points from their circle or ellipse, in pixels, greater than 0. Default
+    /// 1.5. It is also limited to 0.25 plus 0.04 times the smaller semi-axis, which matters for small shapes. Higher: more
+    /// shapes that are not quite round.
     pub tolerance: f64,
-    /// The smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. Lower: also those of which less is
-    /// seen, which are less exact.
+    /// The smallest share of the outline that segments cover, 0.1 to 1. Default 0.5. Lower: also shapes that are mostly
+    /// hidden, with less accurate parameters.
     pub coverage: f64,
-    /// The smallest radius or smaller semi-axis, in pixels, at least 1. Default 3. Higher: none of small ones.
+    /// The smallest radius, or smaller semi-axis, in pixels, at least 1. Default 3. Higher: no small shapes.
     pub min_radius: f64,
     /// Default: [`Shapes::All`].
     pub shapes: Shapes,
-    /// If true (default), those are kept that chance would make at most once in the image; else all.
+    /// If true (default), keeps only shapes that chance would form at most once in the image; otherwise keeps all.
     pub validation: bool,
 }
 
@@ -80,7 +84,7 @@ impl EllipseParams {
 
 /// A circle or an ellipse along segments.
 ///
-/// Coordinates are in pixels: whole numbers are pixel centres, and (0, 0) is that of the top left one.
+/// Coordinates are in pixels: whole numbers are pixel centres, and (0, 0) is the centre of the top left pixel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ellipse {
@@ -92,17 +96,17 @@ pub struct Ellipse {
     pub semi_major: f64,
     /// The shorter semi-axis, in pixels; the radius of a circle.
     pub semi_minor: f64,
-    /// The direction of the longer axis, in radians from 0 to less than π: from that of x towards that of y, which is
-    /// clockwise on a screen. 0 for a circle.
+    /// The direction of the longer axis, in radians from 0 to less than π, counted from the x axis towards the y axis,
+    /// which is clockwise on a screen. 0 for a circle.
     pub angle: f64,
     /// The root mean square distance of its points, in pixels.
     pub rms: f64,
-    /// The share of its outline that its points are along, 0 to 1.
+    /// The share of its outline that its points cover, 0 to 1.
     pub coverage: f64,
-    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to form such a shape in an image
     /// of this size. At most 0 with validation.
     pub log_false_alarms: f64,
-    /// The index of the segment of its longest arc.
+    /// The index of the segment that its longest arc belongs to.
     pub segment: u64,
     /// The number of points that it was fitted to.
     pub points: u32,
@@ -118,16 +122,16 @@ impl Ellipse {
     /// The bit of [`flags`](Self::flags) of a circle.
     pub const CIRCLE: u32 = 1;
 
-    /// The bit of [`flags`](Self::flags) of one that is brighter inside than outside.
+    /// The bit of [`flags`](Self::flags) of a shape that is brighter inside than outside.
     pub const BRIGHT: u32 = 2;
 }
 
 /// Finds circles and ellipses along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
-/// They are in the order of the segments of their longest arcs. `segments` of any profile and parameters may be given.
-/// `input`: u8, u16 or f32, in host or device memory, or slices that a function reads ([`Source`](crate::Source)), those
-/// that have segments, in ascending order; pixels that are NaN or infinite make the gradients next to them
-/// count as random ones. It runs on the CPU with every context, and gives the same bits for every number of threads.
+/// The result is in the order of the segments of the longest arcs. `segments` may come from any profile and any parameters.
+/// `input` is u8, u16 or f32, in host or device memory, or a function that reads slices ([`Source`](crate::Source)); it is
+/// called for the slices that have segments, in ascending order. Gradients next to a pixel that is NaN or infinite count as
+/// random ones. The CPU computes this with every context, and the result has the same bits for every number of threads.
 ///
 /// # Errors
 /// A parameter out of range, segments with points or slices outside of the image, out of memory, a device failure when
@@ -219,7 +223,7 @@ impl Slice<'_, '_> {
         Ok(kept)
     }
 
-    /// Returns a candidate with its number of false alarms.
+    /// Returns a candidate as an ellipse with its number of false alarms.
     fn ellipse(&self, segments: &Segments, candidate: &Candidate) -> Result<Ellipse> {
         let Candidate { arcs, fit, coverage } = candidate;
         debug_assert!(arcs.iter().all(|arc| arc.points.len() <= arcs[0].points.len()), "the longest arc is the first");
@@ -235,8 +239,8 @@ impl Slice<'_, '_> {
                 tested.add(self.pixels, segment.slice, [x as usize, y as usize], sample.normal);
             }
         }
-        // The number of circles and ellipses that are tested: all positions, and a side of the image for each semi-axis
-        // and for the direction, brighter inside or outside.
+        // The number of tests, with N pixels: N positions, √N values for each semi-axis and for the direction, and two
+        // polarities (brighter inside or outside).
         let [width, height] = self.pixels.size;
         let log_tests = 2.5 * (width as f64 * height as f64).log2() + 1.0;
         let [c, s] = shape.direction;

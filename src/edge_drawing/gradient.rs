@@ -1,8 +1,8 @@
-//! Steps 1 and 2 of a slice, fast: smoothing, gradient and direction.
+//! The fast implementation of steps 1 and 2 for a slice: smoothing, then gradient and direction.
 //!
-//! The rows of an image are divided into bands, one task each. A task carries a few rows at a time through both steps while
-//! they are in cache, and passes each finished row of gradients, with those above and below it, to a [`Sink`]; only the
-//! results that the sink keeps are written to memory. Both profiles, and the maps, are sinks.
+//! The rows of an image are divided into bands, one task each. A task processes a few rows at a time in both steps while
+//! they are in cache, and passes each finished row of gradients, with the rows above and below it, to a [`Sink`]. Only what
+//! the sink keeps is written to memory. Both profiles and the intermediate maps are sinks.
 //!
 //! Every pixel is computed by integer operations that cannot overflow, so the result does not depend on the bands, on
 //! the number of threads or on the vector unit.
@@ -27,7 +27,7 @@ const DEFAULT_TAPS: usize = 5;
 pub(super) enum Border {
     /// Profile `paper`: the smoothed image is mirrored at the centre of its border pixels.
     Mirror,
-    /// Profile `reference`: the outermost pixels have a gradient of T − 1, and direction as if mirrored.
+    /// Profile `reference`: the outermost pixels have a gradient of T − 1, and the direction that mirroring gives.
     BelowThreshold,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Method {
     pub(super) clear_below: bool,
 }
 
-/// The pixels of a slice, of any layout and type, as rows of the working image's type.
+/// A slice with any layout and pixel type, which is read as rows of the working image's type.
 pub(super) trait Source<P>: Sync {
     /// Returns width and height.
     fn size(&self) -> [usize; 2];
@@ -51,7 +51,7 @@ pub(super) trait Source<P>: Sync {
     fn read(&self, y: usize, into: &mut [P]);
 }
 
-/// Integer pixels are used as they are.
+/// Integer pixels, which are used as they are.
 impl<P: Pixel> Source<P> for ArrayView2<'_, P> {
     fn size(&self) -> [usize; 2] {
         [self.ncols(), self.nrows()]
@@ -94,16 +94,16 @@ pub(super) trait Pixel: Copy + Default + Send + Sync + bytemuck::Zeroable + Into
     /// The type of |gx| + |gy|: at most 8160 for u8 and 2097120 for u16 (Scharr).
     type Gradient: Copy + Default + Ord + Send + Sync + bytemuck::Zeroable + Into<u32> + std::fmt::Debug + 'static;
 
-    /// Returns T as a gradient; one above all gradients stays above.
+    /// Returns T in the type of gradients. A T above all gradients remains above them.
     fn threshold(threshold: u32) -> Self::Gradient;
     /// Returns a level as a pixel.
     fn of_level(level: u32) -> Self;
     /// Smooths along y with σ = 1 (step 1).
     fn columns(rows: [&[Self]; DEFAULT_TAPS], sums: &mut [Self::Column]);
-    /// Smooths along x with σ = 1, with the one rounding (step 1).
+    /// Smooths along x with σ = 1, and rounds, which is the only rounding of step 1.
     fn smooth(columns: &[Self::Column], smoothed: &mut [Self]);
-    /// Computes gradients, 0 where below `floor`, and 1 where the edge is vertical (step 2). The rows above, here and below
-    /// have a pixel more at either end.
+    /// Computes gradients, which become 0 below `floor`, and directions, 1 for a vertical edge (step 2). The rows `above`,
+    /// `here` and `below` have one more pixel at either end.
     fn gradient<const SIDE: u8, const CENTRE: u8>(
         smoothed: [&[Self]; 3],
         floor: Self::Gradient,
@@ -171,8 +171,8 @@ impl Pixel for u8 {
         let n = smoothed.len();
         let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|k| &columns[k..][..n]);
         for x in 0..n {
-            // The high and the low bytes are summed separately, so that all fits 16 bits: with H and L their sums,
-            // (256 H + L + 2^15) >> 16 = (H + (L >> 8) + 2^7) >> 8, and H + (L >> 8) is at most 255 · 256.
+            // The high and the low bytes are summed separately, so that everything fits into 16 bits. With H and L their
+            // sums, (256 H + L + 2^15) >> 16 = (H + (L >> 8) + 2^7) >> 8, and H + (L >> 8) is at most 255 · 256.
             let high = |v: u16| v >> 8;
             let low = |v: u16| v & 0xff;
             let part =
@@ -221,8 +221,8 @@ impl Pixel for u16 {
     gradient!(i32, u32);
 }
 
-/// Returns the sum of five taps of a Gaussian of σ = 1, 14, 62, 104, 62, 14 of 256. `outer` and `inner` are the sums of each
-/// pair.
+/// Returns the sum of the five taps of a Gaussian with σ = 1: 14, 62, 104, 62 and 14 of 256. `outer` and `inner` are the
+/// sums of the two pixels that share a tap.
 #[inline(always)]
 fn taps16(outer: u16, inner: u16, centre: u16) -> u16 {
     let [outer, inner] = [outer.wrapping_mul(TAP_2 as u16), inner.wrapping_mul(TAP_1 as u16)];
@@ -236,22 +236,22 @@ fn taps32(outer: u32, inner: u32, centre: u32) -> u32 {
     outer.wrapping_add(inner).wrapping_add(centre.wrapping_mul(TAP_0 as u32))
 }
 
-/// The rows of pixels that smoothing spans, padded at either end by as many pixels, and the sums along y.
+/// The rows of pixels that the Gaussian spans, padded at both ends by its radius, and the sums along y.
 struct Smoother<'a, P: Pixel, S> {
     source: &'a S,
     taps: &'a Taps,
-    /// Row y is at y modulo the number of rows.
+    /// Row y is stored at index y modulo the number of rows.
     rows: Vec<Vec<P>>,
-    /// The next row to be read; those before the first row of the image are mirrored ones.
+    /// The next row to read. It may be before the first row of the image, where rows are mirrored.
     next: isize,
     /// For σ = 1.
     columns: Vec<P::Column>,
-    /// For others: the sums along y, and along x and y.
+    /// For other values of σ: the sums along y, and along x and y.
     sums: [Vec<u32>; 2],
 }
 
 impl<'a, P: Pixel, S: Source<P>> Smoother<'a, P, S> {
-    /// Returns the smoother of the rows from `first` on.
+    /// Returns a smoother that begins with row `first`.
     fn new(source: &'a S, taps: &'a Taps, first: usize) -> Result<Self> {
         let [width, _] = source.size();
         let radius = taps.radius();
@@ -267,7 +267,7 @@ impl<'a, P: Pixel, S: Source<P>> Smoother<'a, P, S> {
         })
     }
 
-    /// Smooths row `y`, the one after the last.
+    /// Smooths row `y`. Rows must be requested in order.
     #[inline(always)]
     fn row(&mut self, y: usize, smoothed: &mut [P]) {
         let [width, height] = self.source.size();
@@ -311,7 +311,7 @@ impl<'a, P: Pixel, S: Source<P>> Smoother<'a, P, S> {
     }
 }
 
-/// Returns the index inside `0..size` that `index` is mirrored to (reflect-101: −1 gives 1; the border itself is not
+/// Returns the index within `0..size` to which `index` is mirrored (reflect-101: −1 becomes 1; the border pixel is not
 /// repeated).
 pub(super) fn mirror(index: isize, size: usize) -> usize {
     let last = size as isize - 1;
@@ -328,14 +328,15 @@ pub(super) struct Rows<'a, P: Pixel> {
     pub(super) y: usize,
     /// The smoothed pixels of row y.
     pub(super) smoothed: &'a [P],
-    /// The gradients of the rows above, here and below, with a pixel more at either end: the gradient at column x is at
-    /// x + 1. Outside the image it is 0.
+    /// The gradients of the rows above, at and below y, with one more pixel at either end: the gradient of column x is at
+    /// index x + 1. Outside the image gradients are 0.
     pub(super) gradient: [&'a [P::Gradient]; 3],
     /// The edge directions: 1 where the edge is vertical (|gx| ≥ |gy|), else 0.
     pub(super) vertical: &'a [u8],
 }
 
-/// Takes the rows of one band, top to bottom. Mark the method `#[inline(always)]`: it is compiled for the vector unit.
+/// Takes the rows of one band, top to bottom. The method must be `#[inline(always)]`, so that it is compiled with the
+/// caller's vector instructions.
 pub(super) trait Sink<P: Pixel>: Send {
     /// Takes the next row.
     fn row(&mut self, rows: &Rows<'_, P>);
@@ -373,7 +374,7 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> WithSimd for Band<'_, P, S, K> {
     }
 }
 
-/// `N` rows of the same length, of which row y is in slot y mod N.
+/// `N` rows of the same length; row y is in slot y mod N.
 struct Ring<T, const N: usize> {
     rows: [Vec<T>; N],
 }
@@ -412,12 +413,12 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
         let outside: Vec<P::Gradient> = zeroed(width + 2)?;
         let border = P::threshold(Into::<u32>::into(threshold).saturating_sub(1));
         let row_of = |row: isize| row.clamp(0, height as isize) as usize;
-        // The rows that each step has to compute: each step needs one row more on either side than the next one.
+        // The rows that each step has to compute: one more on either side than the step after it.
         let Range { start, end } = self.range.clone();
         let gradients = row_of(start as isize - 1)..row_of(end as isize + 1);
         let smooths = row_of(gradients.start as isize - 1)..row_of(gradients.end as isize + 1);
         let mut smoother = Smoother::new(self.source, &self.method.taps, smooths.start)?;
-        // The next row to get its gradients, and to be passed to the sink.
+        // The next row whose gradients will be computed, and the next one to pass to the sink.
         let mut computed = gradients.start;
         let mut passed = start;
         for y in smooths.clone() {
@@ -427,7 +428,8 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
             smoother.row(y, &mut row[1..=width]);
             row[0] = row[1 + mirror(-1, width)];
             row[width + 1] = row[1 + mirror(width as isize, width)];
-            // 2. Compute the gradients of a row when the smoothed row below it is there, or is the mirror of the one above.
+            // 2. Compute the gradients of a row once the smoothed row below it is available, or is the mirror image of the
+            //    row above.
             while computed < gradients.end && (computed < y || y + 1 == height) {
                 let rows = [mirror(computed as isize - 1, height), computed, mirror(computed as isize + 1, height)];
                 let out = &mut gradient.at_mut(computed)[1..=width];
@@ -446,7 +448,7 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
                     out[width - 1] = border;
                 }
                 computed += 1;
-                // 3. Pass the rows to the sink whose neighbours are computed.
+                // 3. Pass on the rows whose neighbours have been computed.
                 while passed < end && (passed + 1 < computed || computed == height) {
                     let row = |y: isize| match usize::try_from(y) {
                         Ok(y) if y < height => gradient.at(y),

@@ -1,14 +1,14 @@
 //! Straight lines along segments: EDLines (Akinlar and Topal, "EDLines: a real-time line segment detector with a false
 //! detection control", Pattern Recognition Letters 32, 2011).
 //!
-//! A run is a part of a segment whose points lie along a line. A segment is divided into runs in one pass: a run begins with
-//! as many points as a line must have at least, where these fit a line, and takes in the points that follow as long as they
-//! are near. Runs that follow one another along one line are joined. Each is then tested by the Helmholtz principle: it is a
-//! line if more of its pixels have a gradient across it than chance would make.
+//! A run is a part of a segment whose points lie along a line. A segment is divided into runs in one pass: a run begins
+//! where the smallest number of points of a line fits a line, and is extended by the following points as long as they are
+//! near. Successive runs along the same line are joined. Each run is then tested by the Helmholtz principle: it is a line
+//! if more of its pixels have a gradient across it than chance explains.
 //!
-//! The host computes it from finished segments and the pixels, whichever device the context has, so that the result is the
-//! same. A run has the sums of its points' coordinates in whole numbers, so that a fit does not depend on the way in which
-//! the run was put together.
+//! The host computes this from finished segments and the pixels, whichever device the context has, so the result is the
+//! same for every device. The sums of a run's coordinates are integers, so a fit does not depend on how the run was
+//! assembled.
 
 mod fit;
 
@@ -25,23 +25,24 @@ use fit::{Fit, Sums};
 use std::f64::consts::LOG10_2;
 use std::ops::Range;
 
-/// The points in a row that may be farther from a line than the tolerance before it ends.
+/// The most successive points that may be farther from a line than the tolerance. After one more the line ends.
 const MOST_OUTLIERS: usize = 4;
 
 /// The parameters of [`lines`]; [`LineParams::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineParams {
-    /// The smallest number of points that make a line, at least 2. `None` (default): the smallest number that can pass
-    /// the test, ⌈2 log(width · height) / log 8⌉: 12 for 512 × 512 pixels. Higher: fewer, longer lines.
+    /// The smallest number of points of a line, at least 2. `None` (default): the smallest number that can pass the test,
+    /// ⌈2 log(width · height) / log 8⌉, which is 12 for 512 × 512 pixels. Higher: fewer, longer lines.
     pub min_length: Option<u32>,
-    /// The largest distance of a point from its line, in pixels, greater than 0; up to four points in a row may be farther,
-    /// which are fitted, tested and counted, too. Default 1. Half of it is the largest root mean square distance of the points
-    /// with which a line begins, and of two lines that are joined. Higher: longer lines, which follow bends.
+    /// The largest distance of a point from its line, in pixels, greater than 0. Up to four successive points may be
+    /// farther away; they are fitted, tested and counted, too. Default 1. Half of it limits the root mean square distance
+    /// of the points with which a line begins, and of the points of two lines that are joined. Higher: longer lines, which
+    /// follow bends.
     pub tolerance: f64,
-    /// The largest distance between the ends of two lines along a segment that are joined, in pixels, at least 0. Default
-    /// 6; 0 joins none. Higher: longer lines across larger gaps.
+    /// Two lines along a segment are joined if the distance between their ends is at most this, in pixels, at least 0.
+    /// Default 6; 0 joins none. Higher: longer lines across larger gaps.
     pub gap: f64,
-    /// If true (default), lines are kept that chance would make at most once in the image; else all.
+    /// If true (default), keeps only lines that chance would form at most once in the image; otherwise keeps all.
     pub validation: bool,
 }
 
@@ -65,17 +66,17 @@ impl LineParams {
 
     /// Returns the smallest number of points of a line.
     fn shortest(&self, width: usize, height: usize) -> usize {
-        // A point is aligned with a chance of 1/8, so that it outweighs three bits of the number of tests.
+        // A random point is aligned with a chance of 1/8, so each aligned point offsets three bits of the number of tests.
         let tests = (width as u128 * height as u128).pow(2);
         let computed = || (u128::BITS - (tests - 1).leading_zeros()).div_ceil(3).max(2) as usize;
         self.min_length.map_or_else(computed, |length| length as usize)
     }
 }
 
-/// A straight line along a segment. The brighter side of the image is to its right, as a screen shows it, for one who goes
-/// from the first end to the second.
+/// A straight line along a segment. Seen on a screen in the direction from the first end to the second, the brighter side
+/// of the image is on the right.
 ///
-/// Coordinates are in pixels: whole numbers are pixel centres, and (0, 0) is that of the top left one.
+/// Coordinates are in pixels: whole numbers are pixel centres, and (0, 0) is the centre of the top left pixel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
@@ -89,8 +90,8 @@ pub struct Line {
     pub y1: f64,
     /// The root mean square distance of its points from the line, in pixels.
     pub rms: f64,
-    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a line in an image
-    /// of this size. At most 0 with validation.
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to form such a line in an image of
+    /// this size. At most 0 with validation.
     pub log_false_alarms: f64,
     /// The index of its segment.
     pub segment: u64,
@@ -102,11 +103,11 @@ pub struct Line {
 
 /// Finds straight lines along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
-/// The lines are in the order of their segments, and those of a segment in the order of its points. `segments` of any
-/// profile and parameters may be given. `input`: u8, u16 or f32, in host or device memory, or slices that a function reads
-/// ([`Source`](crate::Source)), those that have segments, in ascending order; pixels that are NaN or infinite make the
-/// gradients next to them count as random ones. It runs on the CPU with every context, and gives the same bits for every
-/// number of threads.
+/// The lines are in the order of their segments and, within a segment, in the order of its points. `segments` may come from
+/// any profile and any parameters. `input` is u8, u16 or f32, in host or device memory, or a function that reads slices
+/// ([`Source`](crate::Source)); it is called for the slices that have segments, in ascending order. Gradients next to a
+/// pixel that is NaN or infinite count as random ones. The CPU computes this with every context, and the result has the
+/// same bits for every number of threads.
 ///
 /// # Errors
 /// A parameter out of range, segments with points or slices outside of the image, out of memory, a device failure when
@@ -154,13 +155,13 @@ pub fn lines(
     })
 }
 
-/// Returns the binary logarithm, exact for powers of two, of the number of lines that are tested: all pairs of a first and a
-/// second end.
+/// Returns the binary logarithm of the number of tests: all pairs of a first and a second end. It is exact for powers of
+/// two.
 fn log_tests(width: usize, height: usize) -> f64 {
     2.0 * (width as f64 * height as f64).log2()
 }
 
-/// The search for lines along one segment after the other.
+/// The search for lines along a segment.
 pub(super) struct Finder<'a, 'i> {
     pub pixels: &'a Pixels<'a, 'i>,
     pub params: &'a LineParams,
@@ -191,13 +192,13 @@ impl Finder<'_, '_> {
         let Self { params, shortest, .. } = *self;
         let mut runs: Vec<Run> = Vec::new();
         let count = segment.points.len();
-        // A run of a closed segment may go on beyond the segment's first point, up to the first run.
+        // A run of a closed segment may continue past the segment's first point, up to the first run.
         let mut end = count;
         let mut start = 0;
-        // These are the sums of the points of the next start, where they follow from those of this one.
+        // The sums for the next start, if they can be updated from the sums for this one.
         let mut next_sums = None;
         while start + shortest <= end && start < count {
-            // 1. Find points that fit a line, one point further each time.
+            // 1. Find successive points that fit a line, starting one point later each time.
             let mut sums: Sums = match next_sums.take() {
                 Some(sums) => sums,
                 None => (start..start + shortest).map(|at| Sums::of(point(segment, at))).sum(),
@@ -215,7 +216,7 @@ impl Finder<'_, '_> {
                 }
                 continue;
             }
-            // 2. Take in the points that follow, with the few between them that are farther away.
+            // 2. Add the following points, with the few between them that are farther away.
             let mut run = start..start + shortest;
             let mut next = run.end;
             while next < end && next - run.end <= MOST_OUTLIERS {
@@ -230,7 +231,7 @@ impl Finder<'_, '_> {
                 }
                 next += 1;
             }
-            // 3. Points at the ends that the last fit has left behind are not a part of it.
+            // 3. Remove points at the ends from which the last fit has moved away.
             while run.len() > shortest && fit.distance(point(segment, run.start)) > params.tolerance {
                 sums.remove(point(segment, run.start));
                 run.start += 1;
@@ -239,7 +240,7 @@ impl Finder<'_, '_> {
                 run.end -= 1;
                 sums.remove(point(segment, run.end));
             }
-            // 4. Keep the run, and go on after it. The last run of a closed segment may reach up to the first one.
+            // 4. Keep the run, and continue after it. The last run of a closed segment may reach up to the first one.
             if segment.closed && runs.is_empty() {
                 end = count + run.start;
             }
@@ -280,7 +281,7 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Returns a point of a segment; those beyond the last one of a closed segment are its first ones again.
+/// Returns a point of a segment. In a closed segment, indices beyond the last point continue with the first ones.
 pub(super) fn point(segment: &Segment<'_>, at: usize) -> Point {
     segment.points[if at < segment.points.len() { at } else { at - segment.points.len() }]
 }
@@ -290,17 +291,17 @@ pub(super) fn point(segment: &Segment<'_>, at: usize) -> Point {
 pub(super) struct Run {
     /// The indices of the points from its first to its last; see [`point`]. They are all tested.
     pub points: Range<usize>,
-    /// The sums of the points that it is fitted to: those between two runs that were joined are not among them.
+    /// The sums of the points that it is fitted to, without the points between runs that were joined.
     sums: Sums,
 }
 
 impl Run {
-    /// Returns the same run, one turn around a closed segment of `count` points later.
+    /// Returns the same run with indices that are one turn around a closed segment of `count` points larger.
     pub fn around(&self, count: usize) -> Self {
         Self { points: self.points.start + count..self.points.end + count, ..self.clone() }
     }
 
-    /// Returns the direction of the line through the run, that of the segment.
+    /// Returns the direction of the line through the run, which points along the segment.
     pub fn direction(&self, segment: &Segment<'_>) -> [f64; 2] {
         self.fit(segment).direction
     }
@@ -320,7 +321,7 @@ impl Run {
     }
 }
 
-/// Joins runs that follow one another along one line.
+/// Joins successive runs along the same line.
 fn joined(runs: Vec<Run>, segment: &Segment<'_>, params: &LineParams) -> Result<Vec<Run>> {
     let mut result: Vec<Run> = reserved(runs.len())?;
     for run in runs {
@@ -339,14 +340,14 @@ fn joined(runs: Vec<Run>, segment: &Segment<'_>, params: &LineParams) -> Result<
     Ok(result)
 }
 
-/// Joins two runs, of which `b` follows `a`, if one line fits both.
+/// Joins run `a` and its successor `b` if one line fits both.
 fn join(a: &Run, b: &Run, segment: &Segment<'_>, params: &LineParams) -> Option<Run> {
     let both = Run { points: a.points.start..b.points.end, sums: [a.sums, b.sums].into_iter().sum() };
     let [of_a, of_b] = [a.fit(segment), b.fit(segment)];
     let [ends_of_a, ends_of_b] = [a.ends(segment, &of_a), b.ends(segment, &of_b)];
     let [dx, dy] = [0, 1].map(|axis| ends_of_b[0][axis] - ends_of_a[1][axis]);
     let gap = (dx * dx + dy * dy).sqrt();
-    // Both sides of something thin lie along one line, but run in opposite directions.
+    // The two sides of a thin structure lie along one line, but have opposite directions.
     let turn = of_a.direction[0] * of_b.direction[0] + of_a.direction[1] * of_b.direction[1];
     if gap > params.gap || turn <= 0.0 {
         return None;

@@ -4,22 +4,22 @@
 //! and direction; anchors, the peaks of the gradient (Table I); edge tracing, which links the anchors along the ridge of the
 //! gradient (Table II). There are two profiles:
 //!
-//! * [`Profile::Paper`]: the paper's steps, on every device. Table II as printed depends on the order in which threads
-//!   mark pixels; here a trace marks (pixel, heading) and ends at a pixel that was marked in its own heading. A trace's next
-//!   step depends on nothing else, so the result is a function of the image, bit for bit the same everywhere.
+//! * [`Profile::Paper`]: the paper's steps, on every device. The result of Table II as printed depends on the order in
+//!   which threads mark pixels. Here a trace marks pairs (pixel, heading), and ends at a pixel that was marked in its own
+//!   heading. Its next step depends only on the image, so the result has the same bits on every device.
 //! * [`Profile::Reference`]: the authors' later sequential algorithm, with the segments and the edge map of OpenCV's
 //!   `ximgproc.EdgeDrawing`, identical pixel by pixel.
 //!
 //! Common to both:
 //!
-//! * **Numbers** are integers from the pixels to the edges. u8 and u16 are used as they are; f32 is scaled to 0..65535
-//!   by [`Params::range`]; NaN counts as the range's minimum, and values outside the range are clamped to it.
-//! * **Units:** thresholds are in the image's own units: differences of pixel values as the gradient operator weighs
-//!   them, |gx| + |gy| without normalisation. Distances are in pixels; spacing is not used.
-//! * **Border:** smoothing mirrors the image at the centre of the border pixel (reflect-101). So does the paper
-//!   profile's gradient: edges run up to the border without a gap. The reference profile's gradient is below the
-//!   threshold on the outermost pixels, as in OpenCV.
-//! * **Stacks:** every slice by itself.
+//! * **Numbers** are integers in all steps. u8 and u16 are used as they are; f32 is scaled to 0..65535 by
+//!   [`Params::range`]; NaN counts as the range's minimum, and values outside the range are clamped to it.
+//! * **Units:** thresholds are in the image's own units, for the magnitude |gx| + |gy| of the gradient operator without
+//!   normalisation. Distances are in pixels; spacing is not used.
+//! * **Border:** smoothing mirrors the image at the centre of the border pixel (reflect-101). So does the gradient of the
+//!   paper profile, so that edges run up to the border. In the reference profile the gradient of the outermost pixels is
+//!   below the threshold, as in OpenCV.
+//! * **Stacks:** every slice is processed separately.
 
 mod cpu;
 mod cuda;
@@ -59,14 +59,14 @@ const MAPS_STAGE: &str = "edge drawing: maps";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Profile {
-    /// The paper's linking, made independent of order. CPU and CUDA, bit-identical.
+    /// The paper's linking, made independent of the order of threads. CPU and CUDA, bit-identical.
     Paper,
     /// The authors' later sequential linking, identical to OpenCV's `EdgeDrawing`. On CUDA the steps up to the anchors run
     /// on the GPU and the edge tracing on the host.
     Reference,
 }
 
-/// The gradient's 3×3 operator: derivative (−1, 0, 1) times these weights across.
+/// The 3×3 operator of the gradient: the derivative (−1, 0, 1) along one axis, times these weights along the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operator {
@@ -95,9 +95,9 @@ impl Operator {
 pub enum Validation {
     /// All segments are kept.
     None,
-    /// Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
-    /// principle: EDPF (Akinlar and Topal 2012). In the reference profile the segments and the map are those of OpenCV's
-    /// `EdgeDrawing` with `PFmode`.
+    /// Only those parts of segments are kept that chance, with the image's distribution of gradients, would form at most
+    /// once (Helmholtz principle; EDPF, Akinlar and Topal 2012). In the reference profile the segments and the map are
+    /// those of OpenCV's `EdgeDrawing` with `PFmode`.
     FalseAlarms,
 }
 
@@ -105,9 +105,9 @@ pub enum Validation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Variant {
-    /// The fastest of the device.
+    /// The fastest one on the device.
     Default,
-    /// A plain loop on one thread, the definition of the paper profile in code. CPU only, not for the reference profile.
+    /// A plain loop on one thread, which defines the paper profile. CPU only; the reference profile has no such variant.
     Scalar,
 }
 
@@ -116,41 +116,40 @@ pub enum Variant {
 pub struct Params {
     /// Default: [`Profile::Paper`].
     pub profile: Profile,
-    /// Default: [`Operator::Sobel`]. Prewitt weighs the gradient less (thresholds mean more), Scharr four times as
-    /// much as Sobel.
+    /// Default: [`Operator::Sobel`]. Gradients by Prewitt are ¾ of Sobel's, so that the same threshold is stricter;
+    /// gradients by Scharr are four times Sobel's.
     pub operator: Operator,
     /// The standard deviation of the Gaussian that smooths the image, in pixels, 0 to 10; 0 does not smooth. Default 1.
-    /// Higher: less noise, and edges of larger structures. In the reference profile, as in OpenCV, less than 1 does not
-    /// smooth either. It is used in single precision.
+    /// Higher: less noise, and edges of larger structures. In the reference profile, as in OpenCV, a value below 1 does not
+    /// smooth. It is used in single precision.
     pub sigma: f64,
-    /// Pixels with a gradient below it are never edges. In the image's own units, at least 0 (0 acts as the smallest
-    /// gradient there is, so that flat ground is never an edge). `None` (default): [`automatic_threshold`], which is
-    /// lower with validation.
-    /// Higher: fewer, stronger edges.
+    /// Pixels with a gradient below this are never edges. In the image's own units, at least 0 (0 acts as the smallest
+    /// non-zero gradient, so that flat areas are never edges). `None` (default): [`automatic_threshold`], which is lower
+    /// with validation. Higher: fewer, stronger edges.
     pub gradient_threshold: Option<f64>,
-    /// An anchor's gradient exceeds that of its two neighbours across the edge by at least this much. In the image's
-    /// own units, at least 0. Default 0. Higher: fewer starting points, so fewer weak edges and more gaps.
+    /// An anchor's gradient exceeds those of its two neighbours across the edge by at least this. In the image's own units,
+    /// at least 0. Default 0. Higher: fewer starting points, so fewer weak edges and more gaps.
     pub anchor_threshold: f64,
-    /// Anchors are looked for on every `scan_interval`-th row and column. At least 1. Default 1. Higher: fewer anchors,
-    /// faster, and short edges are missed.
+    /// Anchors are sought in every `scan_interval`-th row and column. At least 1. Default 1. Higher: fewer anchors and a
+    /// faster run, but short edges are missed.
     pub scan_interval: u32,
-    /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. In the paper profile this concerns the
-    /// segments only. In the reference profile it concerns the edge map as well, counts all pixels of the traces from one
-    /// anchor, and acts as 3 below 3; branches of a kept edge are segments from 10 points on.
+    /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. In the paper profile this affects the segments
+    /// only. In the reference profile it is the least number of pixels in all traces from one anchor, affects the edge map,
+    /// too, and is at least 3; a branch of a kept edge becomes a segment if it has 10 points or more.
     pub min_length: u32,
-    /// Paper profile: where an edge turns from horizontal to vertical or back, trace on in both directions across. Off
-    /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
+    /// Paper profile: where an edge turns from horizontal to vertical or back, continue tracing in both directions across.
+    /// Off by default, as in Table II. On: longer edges with fewer gaps at corners.
     pub follow_turns: bool,
-    /// f32 images only: the pixel values that become 0 and 65535; pixels beyond count as those. `None` (default): the smallest
-    /// and the largest finite pixel, but without single hot or dead ones. With H the largest value that two
-    /// adjacent pixels (along x or y) both reach, and L the smallest that two both do not exceed, pixels above H + (H − L) or
-    /// below L − (H − L) are such ones. Where H < L, as in a chessboard, all finite pixels count.
+    /// f32 images only: the pixel values that become 0 and 65535; pixels beyond are clamped. `None` (default): the smallest
+    /// and the largest finite pixel, except for isolated hot or dead pixels. H is the largest value that two adjacent
+    /// pixels (along x or y) both reach, and L is the smallest value that two adjacent pixels both do not exceed; pixels
+    /// above H + (H − L) or below L − (H − L) are ignored. If H < L, as in a chessboard, all finite pixels count.
     pub range: Option<[f64; 2]>,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
-    /// The test of the finished segments. Default: [`Validation::None`]. With [`Validation::FalseAlarms`] segments are the
-    /// parts that pass, in the order of the segments that they are parts of, the edge map has the pixels of these parts
-    /// only, and a segment's mean gradient is of the gradient that is tested: that of Prewitt after a Gaussian of σ = 0.4.
+    /// The test of the finished segments. Default: [`Validation::None`]. With [`Validation::FalseAlarms`] the parts that
+    /// pass become the segments, in the order of the segments that they were part of, and the edge map has only their
+    /// pixels. The mean gradient of a segment is then that of the tested gradient: Prewitt after a Gaussian with σ = 0.4.
     pub validation: Validation,
 }
 
@@ -172,7 +171,7 @@ impl Default for Params {
     }
 }
 
-/// The intermediate maps that [`maps`] can give.
+/// The intermediate maps that [`maps`] can write.
 pub type Maps<'a> = MapsOf<Output<'a>>;
 
 /// The intermediate maps in memory.
@@ -217,12 +216,12 @@ impl<I> MapsOf<I> {
     }
 }
 
-/// Draws the edges of `input`: into `edges` as a map (u8, the input's size: 255 on edges, else 0), into `segments` as
-/// ordered chains of pixels; at least one of the two.
+/// Draws the edges of `input`: into `edges` as a map (u8, the input's size: 255 on edges, else 0), and into `segments` as
+/// ordered chains of pixels. At least one of the two must be given.
 ///
-/// `input`: u8, u16 or f32; one slice or a stack; functions may read its slices, and write those of `edges`
-/// ([`Source`](crate::Source), [`Sink`](crate::Sink)). `segments` is replaced only on success;
-/// [`ErrorKind`](crate::ErrorKind) says how `edges` is after an error.
+/// `input` is u8, u16 or f32, and one slice or a stack. Functions may read its slices and write the slices of `edges`
+/// ([`Source`](crate::Source), [`Sink`](crate::Sink)). `segments` is replaced only on success; for the contents of `edges`
+/// after an error see [`ErrorKind`](crate::ErrorKind).
 ///
 /// # Errors
 /// A parameter out of range, an output of another type or size, neither output given, a variant that the device does
@@ -290,7 +289,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Joins what several parts have found, each with its first slice.
+/// Joins the results of several parts of a stack, each given with the number of its first slice.
 fn joined(results: Vec<(usize, (Report, Option<Segments>))>, parts: Parts) -> Result<(Report, Option<Segments>)> {
     let (mut reports, mut all) = (Vec::new(), None);
     for (first, (report, found)) in results {
@@ -328,9 +327,9 @@ fn draw(
     )
 }
 
-/// Writes the intermediate maps of the first three steps, those of the profile in `params`; at least one.
+/// Writes the intermediate maps of the first three steps, for the profile in `params`. At least one map must be given.
 ///
-/// `input` is as for [`run`]. [`ErrorKind`](crate::ErrorKind) says how the maps are after an error.
+/// `input` is as for [`run`]. For the contents of the maps after an error see [`ErrorKind`](crate::ErrorKind).
 ///
 /// # Errors
 /// Those of [`run`].
@@ -396,15 +395,18 @@ pub fn maps(
     Ok(report)
 }
 
-/// Returns the gradient threshold that [`run`] takes for an image where it is automatic: five times the lower quartile of
-/// the gradients in sixteen blocks of 64 × 64 pixels of the image or stack, which is one of noise; where that is 0, as in
-/// an image without noise, 20 for u8 and 20/255 of the range otherwise: that of [`Params::range`], or the automatic one.
+/// Returns the gradient threshold that [`run`] uses for an image if it is automatic: five times the lower quartile of the
+/// gradients in sixteen blocks of 64 × 64 pixels of the image or stack. This quartile is a measure of the noise. If it is
+/// 0, as in an image without noise, the threshold is 20 for u8, and for other types 20/255 of the range, which is
+/// [`Params::range`] or the automatic one.
 ///
-/// The gradients are those after smoothing with [`Params::sigma`], so that the threshold follows what is left of the noise.
-/// With validation it is at most 11/255 of the range by Prewitt, and so much more by the other operators as these weigh more.
+/// The gradients are taken after smoothing with [`Params::sigma`], so that the threshold is relative to the remaining
+/// noise. With validation the threshold is at most 11/255 of the range for Prewitt, and in proportion to their sums of
+/// weights for the other operators.
 ///
-/// Above a sigma of 1, also with validation, it is at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
-/// slopes are less steep than their rounding to whole levels, whose steps are not edges.
+/// With a sigma above 1, even with validation, the threshold is at least five times the gradient of a step of one level,
+/// which is 20 for Sobel and integer pixels. Smoothing leaves slopes so flat that their rounding to whole levels makes
+/// steps, which are not edges.
 ///
 /// # Errors
 /// A parameter out of range, an image without pixels, out of memory, a device failure.
@@ -425,7 +427,8 @@ fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool)
     }
 }
 
-/// Describes a call for the choice of its device. Other sigmas than the default are not measured.
+/// Describes a call for the choice of its device. Returns `None` for a chosen variant and for other sigmas than the
+/// default, for which no times are measured.
 fn workload(params: &Params, shape: [usize; 3], want_map: bool, want_segments: bool) -> Option<Workload> {
     if params.variant != Variant::Default || !params.taps().are_default() {
         return None;

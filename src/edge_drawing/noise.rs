@@ -1,4 +1,4 @@
-//! The automatic gradient threshold: a multiple of the gradients that noise makes.
+//! The automatic gradient threshold: a multiple of the gradients that noise causes.
 
 use super::gradient::{self, Border, Method, Pixel, Rows, Sink, Source};
 use super::prepare::{DEFAULT_THRESHOLD, Plan};
@@ -11,15 +11,16 @@ use crate::slice_io::Input;
 use ndarray::{ArrayView3, Axis, s};
 use std::ops::Range;
 
-/// The number of blocks of pixels, along x and along y, in which the noise is measured, and the side of the part of a block
-/// whose gradients count.
+/// The number of blocks along x and along y in which the noise is measured, and the side of the part of a block whose
+/// gradients count, in pixels.
 const BLOCKS: usize = 4;
 const INNER_SIDE: usize = 58;
-/// The threshold over the lower quartile of the gradients. Edges are on fewer than three quarters of the pixels, so that the
-/// quartile is one of noise; of normally distributed noise, one pixel in a thousand has a gradient above five times it.
+/// The ratio of the threshold to the lower quartile of the gradients. Fewer than three quarters of the pixels are on edges,
+/// so the quartile is determined by noise. In normally distributed noise, one pixel in a thousand has a gradient above five
+/// times the quartile.
 const THRESHOLD_PER_QUARTILE: f64 = 5.0;
-/// The threshold of edges that are validated, for 8-bit images, over the sum of an operator's weights: 11 by Prewitt, as in
-/// the authors' code of EDPF.
+/// The largest threshold with validation, for 8-bit images, divided by the sum of an operator's weights. For Prewitt the
+/// threshold is 11, as in the authors' code of EDPF.
 const VALIDATED_THRESHOLD: f64 = 11.0 / 3.0;
 
 impl Params {
@@ -37,7 +38,7 @@ impl Params {
         let mut extent = |input: &mut Input<'_>| -> Result<[f64; 2]> {
             Ok(self.extent(pixel_type, prepare::range(context, self, input, progress)?))
         };
-        // The range of integer pixels is needed only where there is no noise.
+        // For integer pixels the range is needed only if there is no noise, or with validation.
         let mut range = if pixel_type == PixelType::F32 { Some(extent(input)?) } else { None };
         let params = Self { gradient_threshold: Some(0.0), range, ..self.clone() };
         let plan = params.plan(pixel_type, None);
@@ -54,7 +55,8 @@ impl Params {
             Validation::None => threshold,
             Validation::FalseAlarms => threshold.min(per_range(VALIDATED_THRESHOLD * sum)?),
         };
-        // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
+        // Smoothing with a larger sigma leaves slopes so flat that their rounding makes steps of one level, which are not
+        // edges.
         let of_rounding = THRESHOLD_PER_QUARTILE * sum * plan.unit;
         let threshold = if self.sigma as f32 > 1.0 { threshold.max(of_rounding) } else { threshold };
         Ok(Self { gradient_threshold: Some(threshold), ..params })
@@ -65,7 +67,7 @@ impl Params {
 /// every device.
 fn quartile(context: &Context, input: &mut Input<'_>, plan: &Plan) -> Result<u32> {
     let [width, height, depth] = input.shape();
-    // Beside the part that counts, a block has the pixels that its gradients depend on.
+    // A block has a margin of pixels on which the gradients of its inner part depend.
     let margin = plan.taps.radius() + 1;
     let [columns, rows] = [width, height].map(|size| size.min(INNER_SIDE + 2 * margin));
     let count = BLOCKS * BLOCKS;
@@ -129,7 +131,7 @@ fn gradients(
 fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan, ticker: &Ticker) -> Result<Vec<u32>> {
     let Plan { operator, taps, .. } = *plan;
     let margin = taps.radius() + 1;
-    // The mirror image at the border of a block would make gradients small there.
+    // Near the border of a block mirroring would make gradients too small, so its margin does not count.
     let [columns, rows] = source.size().map(|size| if size > 4 * margin { margin..size - margin } else { 0..size });
     let height = source.size()[1];
     let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };

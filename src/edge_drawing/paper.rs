@@ -1,15 +1,15 @@
 //! The paper profile on the CPU: anchors and edge tracing on all threads, 64 pixels at a time.
 //!
-//! The next step of a trace at a pixel follows from the gradients around it, so it is computed once for every pixel, in
-//! vector registers, as one bit in each of a few *planes*: whether the pixel is traced vertically or horizontally, and to
-//! which side each of its two headings leads. Traces are then not followed one by one. A trace downwards is one row further
-//! with every step, so all of them proceed together: the marks of a row, moved by these planes, are the arrivals in the next
-//! row, and a word holds 64 of them. Traces upwards sweep up the rows in the same way. Traces to the left and right do the
-//! same on columns, for which the planes of 64 rows, a *strip*, are transposed.
+//! The next step of a trace depends only on the gradients around its pixel. So it is computed once for every pixel, with
+//! vector instructions, and stored as one bit in each of a few *planes*: whether the pixel is traced vertically or
+//! horizontally, and to which side each of its two headings leads. Traces then need not be followed one by one. A trace
+//! downwards moves to the next row with every step, so all such traces proceed together, 64 per word: the marks of a row,
+//! shifted as the planes say, are the arrivals in the next row. Traces upwards sweep up the rows in the same way. Traces to
+//! the left and right sweep over columns, for which the planes of 64 rows, a *strip*, are transposed.
 //!
-//! Strips are linked independently, in parallel. The few traces that enter a strip at an unmarked pixel, and with
-//! `follow_turns` those across, are followed one by one at the end. A mark is a (pixel, heading), and the marks follow from
-//! the image alone, so neither the order nor the strips change the result.
+//! Strips are linked independently, in parallel. At the end, the few traces that enter another strip at an unmarked pixel
+//! are followed one by one, and so are the traces across edges with `follow_turns`. A mark is a pair (pixel, heading), and
+//! the set of marks depends on the image alone, so neither the order nor the division into strips changes the result.
 
 mod codes;
 mod strip;
@@ -33,10 +33,10 @@ const STRIP: usize = WORD;
 /// The number of tasks per thread: several, so that one with many edges does not delay all.
 const TASKS_PER_THREAD: usize = 4;
 
-/// The planes of a row: a record has the words of each, one plane after the other.
+/// The planes of a row. Their words are stored one plane after the other, as a record.
 ///
-/// Minus is the heading to the left on a horizontal edge and up on a vertical one, plus the opposite one; a step to the low
-/// side leads up or left.
+/// On a horizontal edge the minus heading is left, on a vertical edge it is up; plus is the opposite heading. The low side
+/// is up or left of straight ahead, the high side down or right of it.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 enum Plane {
@@ -56,7 +56,7 @@ enum Plane {
     MinusMark,
     /// The pixel is marked in the plus heading.
     PlusMark,
-    /// With `follow_turns`: a trace arrived that has to turn here.
+    /// With `follow_turns`: a trace has arrived that must turn here.
     Turn,
 }
 
@@ -64,7 +64,7 @@ enum Plane {
 struct Planes<'a> {
     width: usize,
     height: usize,
-    /// The number of words of a plane in a row: one more than whole words, so that every row ends with a 0.
+    /// The number of words of a plane in a row: width / 64 + 1, so that every row ends with at least one 0.
     stride: usize,
     /// The number of planes in a record.
     count: usize,
@@ -72,7 +72,7 @@ struct Planes<'a> {
 }
 
 impl Planes<'_> {
-    /// Returns the edge map: the pixels that are marked in any heading.
+    /// Returns the edge map: all pixels with a mark in any heading.
     fn edges(&self, ticker: &Ticker) -> Result<EdgeMap> {
         let mut map = EdgeMap::new(self.width, self.height)?;
         map.rows_mut().zip(self.words.par_chunks(self.count * self.stride)).with_min_len(STRIP).try_for_each(
@@ -97,16 +97,16 @@ pub(super) struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// Returns a workspace that takes its larger part from `buffers`, which keeps it between calls.
+    /// Returns a workspace whose larger part comes from the pool `buffers`, which keeps it between calls.
     pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
         Self { buffers, planes: None, exits: Vec::new() }
     }
 }
 
-/// Gives `list` this length; its items are left over from the last use.
+/// Sets the length of `list`. Its items may be left over from the last use.
 fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()> {
     if list.len() != length {
-        // The old memory is freed before the new one is allocated.
+        // Free the old memory before the new memory is allocated.
         *list = Vec::new();
         *list = zeroed(length)?;
     }
@@ -129,14 +129,14 @@ pub(super) fn draw<P: Pixel<Gradient: CodedGradient>>(
     resize(&mut scratch.exits, strips * exit_words)?;
     let needed = height * count * stride;
     if scratch.planes.is_none() {
-        // The buffer is in floats, and has one word more because it may begin in the middle of a word.
+        // The pool counts in floats. One more word is requested, because the buffer may begin in the middle of a word.
         scratch.planes = Some(scratch.buffers.acquire(2 * (needed + 1))?);
     }
     let Some(floats) = &mut scratch.planes else { unreachable!("it was borrowed just now") };
     let words: &mut [u64] = bytemuck::pod_align_to_mut(&mut floats[..]).1;
     let planes = Planes { width, height, stride, count, words: &mut words[..needed] };
 
-    // 2. Divide the rows into bands of whole strips, and link each strip when its gradients are there.
+    // 2. Divide the rows into bands of whole strips, and link each strip once its gradients are computed.
     let rows = rows_per_task(height);
     let mut bands = reserved(height.div_ceil(rows))?;
     for (words, exits) in
@@ -177,8 +177,8 @@ fn rows_per_task(height: usize) -> usize {
     STRIP * height.div_ceil(STRIP).div_ceil(TASKS_PER_THREAD * rayon::current_num_threads())
 }
 
-/// Returns |gx| + |gy| of the pixels of an edge map, in raster order. They are computed once more, which takes less time than
-/// keeping those of all pixels until the edges are known.
+/// Returns |gx| + |gy| of the pixels of an edge map, in raster order. They are computed again here, because that is faster
+/// than storing the gradients of all pixels until the edges are known.
 pub(super) fn gradients<P: Pixel>(
     source: &impl Source<P>,
     plan: &Plan,
@@ -203,7 +203,7 @@ pub(super) fn gradients<P: Pixel>(
 /// Collects the gradients of edge pixels.
 struct Gather<'a, P: Pixel> {
     map: &'a EdgeMap,
-    /// The memory for the gradients of the pixels still to come.
+    /// The memory for the gradients of the remaining pixels.
     gradients: &'a mut [P::Gradient],
 }
 
@@ -224,7 +224,7 @@ impl<P: Pixel> Sink<P> for Gather<'_, P> {
     }
 }
 
-/// Returns the columns whose pixels may be anchors in any row, as bits.
+/// Returns the scanned columns as bits: their pixels may be anchors in every row.
 fn scanned_columns(width: usize, stride: usize, scan: usize) -> Result<Vec<u64>> {
     let mut columns: Vec<u64> = zeroed(stride)?;
     for x in (0..width).step_by(scan) {
@@ -295,7 +295,7 @@ fn word_of_codes<P: Pixel<Gradient: CodedGradient>>(
     packer: &BitPacker,
 ) -> [u64; PLANES + 1] {
     let [above, here, below] = rows.gradient;
-    // Most of an image has no edges.
+    // Most of an image has no edges, so this shortcut is common.
     if !CodedGradient::any(&here[from + 1..][..count]) {
         return [0; PLANES + 1];
     }

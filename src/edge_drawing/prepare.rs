@@ -1,4 +1,4 @@
-//! The plan of a call: the parameters checked, the scaling of float images, thresholds in the working image's units.
+//! The plan of a call: checked parameters, the scaling of float images, and thresholds in the working image's units.
 
 use super::gradient::Quantised;
 use super::taps::Taps;
@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::slice_io::Input;
 use ndarray::ArrayView2;
 
-/// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
+/// The default gradient threshold of 8-bit images. For other types it is this, times the range over 255.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
 
 /// The parameters of one call, checked, with each automatic one computed.
@@ -41,7 +41,7 @@ pub(super) struct Plan {
 }
 
 impl Params {
-    /// Refuses what is wrong whatever the pixels are.
+    /// Refuses parameters that are wrong for all pixels of this type.
     pub(super) fn check(&self, pixel_type: PixelType) -> Result<()> {
         parameters::SIGMA.check(self.sigma)?;
         parameters::GRADIENT_THRESHOLD.check_if_given(self.gradient_threshold)?;
@@ -56,8 +56,8 @@ impl Params {
         Ok(())
     }
 
-    /// Returns the Gaussian that smooths the image. OpenCV's EdgeDrawing does not smooth where σ, in single
-    /// precision, is less than 1.
+    /// Returns the Gaussian that smooths the image. For the reference profile it is no smoothing if σ in single precision
+    /// is less than 1, as in OpenCV's EdgeDrawing.
     pub(super) fn taps(&self) -> Taps {
         match self.profile {
             Profile::Reference if (self.sigma as f32) < 1.0 => Taps::new(0.0),
@@ -74,8 +74,8 @@ impl Params {
         }
     }
 
-    /// Returns the same parameters with each automatic one that depends on the whole stack. If its slices are `independent`,
-    /// they may be computed in several parts, each with these parameters.
+    /// Returns the same parameters with values for all automatic ones that depend on the whole stack. With `independent`
+    /// the slices may then be computed in several parts, each with these parameters.
     pub(super) fn of_stack(
         &self,
         context: &Context,
@@ -90,7 +90,7 @@ impl Params {
         Ok(params)
     }
 
-    /// Returns the range of the pixels, as far as parameters depend on it.
+    /// Returns the range of the pixels by which default thresholds are scaled.
     pub(super) fn extent(&self, pixel_type: PixelType, range: Option<[f64; 2]>) -> [f64; 2] {
         match pixel_type {
             PixelType::U8 => [0.0, 255.0],
@@ -109,8 +109,8 @@ impl Params {
             PixelType::F32 => (Some(Quantise::new(low, high)), extent / MAX_LEVEL, low),
             _ => (None, 1.0, 0.0),
         };
-        // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: a threshold above
-        // every gradient stays above. An image without extent has no gradient at all.
+        // A gradient is an integer, so it is at least t if and only if it is at least ceil(t). `as` saturates, so a
+        // threshold above every gradient remains above. An image without extent has no gradients.
         let whole = |value: f64| if unit > 0.0 { (value / unit).ceil() as u32 } else { u32::MAX };
         Plan {
             profile: self.profile,
@@ -137,7 +137,7 @@ impl Plan {
     }
 }
 
-/// Returns the automatic range of the pixels, where the parameters need it.
+/// Returns the automatic range of the pixels if the parameters need it.
 pub(super) fn range(
     context: &Context,
     params: &Params,

@@ -1,21 +1,24 @@
-//! The `reference` profile: segments and edge map as OpenCV's `ximgproc.EdgeDrawing` gives them, identical to the pixel
-//! and to the order.
+//! The `reference` profile: the same segments, in the same order, and the same edge map as OpenCV's `ximgproc.EdgeDrawing`,
+//! identical to the pixel.
 //!
-//! The rules, all of which the tests compare with OpenCV 5.0:
+//! These are the rules; the tests compare all of them with OpenCV 5.0:
 //!
-//! * An edge pixel has G ≥ T, and the outermost pixels are none. Anchors keep two pixels off the border.
-//! * Anchors are processed by falling gradient, equal ones in raster order, if they are still anchors then.
+//! * An edge pixel has G ≥ T and is not an outermost pixel. Anchors are at least two pixels from the border.
+//! * Anchors are processed in the order of falling gradient, equal ones in raster order. An anchor that a trace has cleared
+//!   before its turn is skipped.
 //! * An anchor pushes two traces on a stack: down and up on a vertical edge, right and left on a horizontal one; the last
-//!   one is popped first. A trace marks its pixel, clears anchors on both sides of it and steps ahead: to a neighbour
-//!   that is an anchor or marked (straight, then the diagonal on the minus side, up or left, for traces to the left or up,
-//!   on the plus side for the others, then the other), else to the one with the largest gradient (of equal ones straight,
-//!   then the plus side). It ends before a marked pixel and at G < T. Where the edge's direction changes, it ends too
-//!   and pushes two traces across on the stack, which start at that pixel.
-//! * The traces of one anchor form a tree. Its length is the number of its pixels, less the traces that started on a pixel
-//!   not yet marked. Below the minimum, or three, all its marks are removed: later anchors may trace there again.
-//! * Else the longest path through the tree from the one end over the anchor to the other becomes a segment, and each
-//!   remaining branch of at least [`BRANCH_LENGTH`] pixels another one ([`assemble`]). The edge map holds all marks,
-//!   those of short branches as well.
+//!   one is popped first. A trace marks its pixel, clears anchors on both sides of it, and steps to one of the three pixels
+//!   ahead. If any of them is an anchor or marked, it takes the first such pixel in this order: straight; the diagonal on
+//!   the minus side (up or left) for traces to the left or up, and on the plus side for the others; the other diagonal.
+//!   Otherwise it takes the largest gradient; of equal ones straight, then the plus side. The trace ends before a marked
+//!   pixel and at G < T. It also ends where the edge's direction changes; it then pushes two traces across, which start at
+//!   that pixel.
+//! * The traces of one anchor form a tree. Its length is the number of its pixels, minus the number of traces that started
+//!   on an unmarked pixel. If the length is below the minimum length, which is at least three, all marks of the tree are
+//!   removed, so that later anchors may trace there again.
+//! * Otherwise the longest path through the tree, from one end via the anchor to the other end, becomes a segment, and so
+//!   does each remaining branch of at least [`BRANCH_LENGTH`] pixels ([`assemble`]). The edge map holds all marks,
+//!   including those of short branches.
 //!
 //! Linking is sequential by definition: the traces of an anchor depend on those before it. One thread links a slice; the
 //! steps before and after use the pool.
@@ -34,17 +37,17 @@ use crate::levels::finite_f32;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
-/// A branch of a kept tree becomes a segment of its own from this length on, whatever the minimum length is.
+/// A branch of a kept tree becomes a segment if it has at least this length, whatever the minimum length is.
 pub(super) const BRANCH_LENGTH: usize = 10;
 
-/// Smaller minimum lengths act as this one.
+/// The least minimum length; smaller values act as this one.
 pub(super) const MIN_LENGTH: usize = 3;
 
-/// The state of one pixel during linking, in one word of the type of its gradient, with two bits for the state below the
-/// gradient and one for the direction at the top. The CUDA kernel's words are the same.
+/// The state of one pixel during linking, in one word of the type of gradients: the two lowest bits are the state, above
+/// them is the gradient, and the top bit is the direction. The CUDA kernel uses the same words.
 ///
-/// The gradient is 0 where it is below the threshold and on the outermost pixels, which ends every trace there: no trace
-/// leaves the image, and needs no test for it.
+/// The gradient is 0 if it is below the threshold, and on the outermost pixels. Every trace ends there, so no trace leaves
+/// the image, and no step has to test for that.
 pub(super) trait Word: bytemuck::Pod + Send + Sync {
     /// The bit that is set where |gx| ≥ |gy|.
     const VERTICAL: u32;
@@ -53,15 +56,16 @@ pub(super) trait Word: bytemuck::Pod + Send + Sync {
 
     fn bits(self) -> u32;
     fn from_bits(bits: u32) -> Self;
-    /// Makes a pixel's word from its gradient (0 if below the threshold), direction (1: vertical) and whether it is an anchor.
+    /// Makes a pixel's word from its gradient (0 if below the threshold), its direction (1: vertical), and `anchor`.
     fn new(gradient: Self, vertical: u8, anchor: bool) -> Self;
-    /// Returns the smallest gradient of an anchor whose two neighbours have `a` and `b`, with the anchor threshold `more`.
+    /// Returns the smallest gradient that makes a pixel an anchor if its two neighbours have the gradients `a` and `b`;
+    /// `more` is the anchor threshold.
     fn above(a: Self, b: Self, more: Self) -> Self;
 }
 
-/// The state of an anchor that is still to be used.
+/// The state of an anchor that has not been processed or cleared.
 const ANCHOR: u32 = TRACED as u32;
-/// The bit that only anchors have.
+/// The bit of the state that only anchors have.
 const ANCHOR_ONLY: u32 = 1;
 /// The state of a marked pixel.
 const EDGE: u32 = 2;
@@ -107,12 +111,12 @@ fn gradient_of<W: Word>(word: W) -> u32 {
     (word.bits() & W::GRADIENT) >> GRADIENT_SHIFT
 }
 
-/// The workspace of a slice, to be used again for the next one. The larger part comes from a context, which keeps it between
-/// calls.
+/// The workspace of a slice, which is reused for the next one. Its larger part comes from the context's pool, which keeps
+/// it between calls.
 pub(super) struct Scratch<'a, W> {
     buffers: &'a device::BufferPool,
     words: Option<PooledBuffer<'a>>,
-    /// The number of words: the pooled buffer may be larger.
+    /// The number of words in use; the pooled buffer may be larger.
     count: usize,
     anchors: anchors::Lists<'a>,
     trees: Trees,
@@ -150,14 +154,14 @@ impl<'a, W: Word> Scratch<'a, W> {
     }
 }
 
-/// Returns at least `count` floats of any value in `slot`, which gets a larger buffer where its own is too small.
+/// Returns at least `count` floats with arbitrary values from `slot`, whose buffer is replaced if it is too small.
 fn acquire<'p, 'a>(
     slot: &'p mut Option<PooledBuffer<'a>>,
     buffers: &'a device::BufferPool,
     count: usize,
 ) -> Result<&'p mut [f32]> {
     if slot.as_ref().is_none_or(|buffer| buffer.len() < count) {
-        // The old buffer is returned before the new one is taken.
+        // Return the old buffer to the pool before taking the new one.
         *slot = None;
         *slot = Some(buffers.acquire(count)?);
     }
@@ -170,7 +174,7 @@ struct Trees {
     /// The positions y·stride + x of the traced pixels, one trace after the other.
     traced: Vec<usize>,
     traces: Vec<assemble::Trace>,
-    /// The traces that are still to be made.
+    /// The traces that have not been followed yet.
     stack: Vec<trace::Start>,
     /// The state of the traces during the assembly.
     links: Vec<assemble::Link>,
@@ -180,8 +184,8 @@ struct Trees {
     segment: Vec<usize>,
 }
 
-/// Draws the edges of one slice on the current thread pool: appends its segments to `segments`, as those of slice number
-/// `slice`; its edge map is then in the workspace, see [`Scratch::write_row`].
+/// Draws the edges of slice number `slice` on the current thread pool. Appends its segments to `segments`; its edge map
+/// stays in the workspace, see [`Scratch::write_row`].
 pub(super) fn draw<P>(
     source: &impl Source<P>,
     plan: &Plan,
@@ -209,8 +213,8 @@ where
     link_listed(plan, width, slice, scratch, ticker, segments)
 }
 
-/// Does the same from the workspace's [words](Scratch::words), which the caller has computed; writes the edge map, packed,
-/// to `edges`.
+/// Does the same with the workspace's [words](Scratch::words), which the caller has computed, and writes the edge map as
+/// packed rows to `edges`.
 pub(super) fn link<W: Word>(
     plan: &Plan,
     width: usize,
@@ -264,7 +268,7 @@ fn add<W: Word>(
     segments.push(points, closed, slice, finite_f32(sum as f64 * unit / pixels.len() as f64))
 }
 
-/// Returns whether a segment of `count` points between these positions y·stride + x is closed.
+/// Tells whether a segment of `count` points is closed, given the positions y·stride + x of its first and its last point.
 pub(super) fn is_closed(first: usize, last: usize, count: usize, stride: usize) -> bool {
     count >= 4 && assemble::adjacent(first, last, stride)
 }

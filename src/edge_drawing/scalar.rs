@@ -1,5 +1,5 @@
-//! The paper profile's definition in code: plain loops on one thread, slow and readable. The fast paths, on the CPU and
-//! on CUDA, are tested against it bit for bit.
+//! The paper profile as plain loops on one thread, slow and readable. This is its definition: the fast implementations on
+//! the CPU and on CUDA are tested against it bit for bit.
 
 use super::gradient::{Border, mirror};
 use super::prepare::Plan;
@@ -66,7 +66,8 @@ pub(super) enum Direction {
     Vertical,
 }
 
-/// Smooths (step 1): a Gaussian along either axis, one rounding, mirrored at the border.
+/// Smooths (step 1) with a Gaussian along both axes; the image is mirrored at the border, and only the final sum is
+/// rounded.
 pub(super) fn smooth(image: &Grid<u32>, taps: &Taps, ticker: &Ticker) -> Result<Grid<u32>> {
     let along_y = Grid::from_fn(image.width, image.height, ticker, |x, y| {
         taps.all().map(|(dy, tap)| u64::from(tap) * u64::from(image.mirrored(x as isize, y as isize + dy))).sum::<u64>()
@@ -139,7 +140,8 @@ fn headings(direction: Direction) -> [usize; 2] {
 }
 
 impl Drawing {
-    /// Returns the mean of |gx| + |gy| over some points; `unit` is one of the working image's units in the image's own.
+    /// Returns the mean of |gx| + |gy| over some points; `unit` is the size of one unit of the working image in the image's
+    /// own units.
     pub(super) fn mean_gradient(&self, points: &[Point], unit: f64) -> f32 {
         let sum: u64 = points.iter().map(|p| u64::from(self.gradient.at(p.x as usize, p.y as usize))).sum();
         finite_f32(sum as f64 / points.len() as f64 * unit)
@@ -159,7 +161,7 @@ pub(super) struct Drawing {
     pub(super) edges: Grid<bool>,
 }
 
-/// Makes the four steps on one slice. `shuffle` may reorder the anchors, which does not change the result.
+/// Computes the four steps on one slice. `shuffle` may reorder the anchors, which must not change the result.
 pub(super) fn draw(
     image: &Grid<u32>,
     plan: &Plan,
@@ -177,7 +179,7 @@ pub(super) fn draw(
     let mut starts = pixels(&anchors)?;
     shuffle(&mut starts);
 
-    // Step 4, Table II: the traces still to be made, and a mark for every (pixel, heading) that was traced.
+    // Step 4, Table II: the traces that have not been followed yet, and a mark for every traced (pixel, heading).
     let mut traces: Vec<(usize, usize, usize)> = Vec::new();
     reserve(&mut traces, 2 * starts.len())?;
     for (x, y) in starts {
@@ -227,14 +229,15 @@ fn pixels(set: &Grid<bool>) -> Result<Vec<(usize, usize)>> {
     Ok(list)
 }
 
-/// Returns the thinned copy of an edge map, from which segments are extracted: wider lines become one pixel wide, without
-/// spurs of one pixel. See docs/edge_drawing.md.
+/// Returns the thinned copy of an edge map, from which segments are extracted: lines become one pixel wide, and spurs of
+/// one pixel are removed. See docs/edge_drawing.md.
 pub(super) fn thinned(edges: &Grid<bool>, ticker: &Ticker) -> Result<Grid<bool>> {
     let [width, height] = [edges.width, edges.height];
     let mut now = edges.try_clone()?;
     for _ in 0..MAX_ROUNDS {
         let before = now.try_clone()?;
-        // The sides north, south, west and east, as the quarter turns of the eight neighbours that put the side first.
+        // The sides north, south, west and east, each as the number of quarter turns of the eight neighbours that brings it
+        // to the top.
         for side in [0, 2, 3, 1] {
             now = Grid::from_fn(width, height, ticker, |x, y| {
                 let at_border = match side {
@@ -258,18 +261,18 @@ pub(super) fn thinned(edges: &Grid<bool>, ticker: &Ticker) -> Result<Grid<bool>>
     })
 }
 
-/// Returns the eight neighbours of a pixel clockwise from the one above; outside there are no edges.
+/// Returns the eight neighbours of a pixel clockwise from the one above. Outside the image there are no edges.
 fn around(edges: &Grid<bool>, x: usize, y: usize) -> [bool; 8] {
     const STEPS: [(isize, isize); 8] = [(0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1)];
     STEPS.map(|(dx, dy)| edges.or_zero(x as isize + dx, y as isize + dy))
 }
 
-/// Returns whether a pixel with these neighbours is removed from `side`: it is open there, is the corner of a block of 2 × 2
-/// edge pixels on the other side, and its neighbours are connected without it.
+/// Tells whether thinning from `side` removes a pixel with these neighbours: it has no edge neighbour on that side, it is
+/// the corner of a block of 2 × 2 edge pixels on the opposite side, and its neighbours are connected without it.
 fn can_go(around: [bool; 8], side: usize) -> bool {
     let neighbour = |k: usize| around[(2 * side + k) % 8];
     let block = neighbour(4) && (neighbour(5) && neighbour(6) || neighbour(3) && neighbour(2));
-    // Each component of the neighbours begins after one of the four sides that is no edge.
+    // Going around the neighbours, each connected component begins after a side neighbour that is not an edge.
     let pieces = (0..4).filter(|k| !neighbour(2 * k) && (neighbour(2 * k + 1) || neighbour(2 * k + 2))).count();
     !neighbour(0) && block && pieces == 1
 }
@@ -298,8 +301,9 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
     let pixels = collected(pixels(edges)?.into_iter().map(|(x, y)| (x as isize, y as isize)))?;
     let mut found: Vec<(Vec<(isize, isize)>, bool)> = Vec::new();
     let mut seen = Grid::from_fn(edges.width, edges.height, ticker, |_, _| false)?;
-    // 1. Follow every link of every node to the next node. Each chain is found from both ends, and is kept from the one
-    // with the smaller raster index, a loop by its smaller second point.
+    // 1. Follow every link of every node to the next node. Each chain is found from both ends; the one that begins at the
+    //    end with the smaller raster index is kept. For a chain that returns to its own node, the direction with the
+    //    smaller second point is kept.
     for &node in &pixels {
         ticker.check()?;
         let starts = links(node);

@@ -1,5 +1,5 @@
-//! The search along finished segments that lines and ellipses share: the pixels beside segments, slice by slice, and
-//! the test of what was found by the Helmholtz principle.
+//! The search along finished segments that lines and ellipses share: access to the pixels beside segments, slice by slice,
+//! and the test of candidates by the Helmholtz principle.
 
 use super::segments::{Point, Segments};
 use crate::device::{Context, HostCopy, slices_side_by_side};
@@ -12,18 +12,18 @@ use ndarray::ArrayView3;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The chance that a gradient of random direction is across a curve: its direction is within 22.5 degrees of one of both
-/// normals, the same for all pixels of the curve.
+/// The chance that a gradient of random direction is aligned with a curve: its direction is within 22.5 degrees of the
+/// curve's normal. The normal points to the same side for all pixels of the curve.
 pub(super) const ALIGNED: f64 = 1.0 / 8.0;
 
 /// The cosine of 22.5 degrees.
 const COS_TOLERANCE: f64 = 0.923_879_532_511_286_7;
 
-/// The points of a segment that are processed without a look at the ticker.
+/// The number of points of a segment between two polls for cancellation.
 pub(super) const POINTS_PER_CHECK: usize = 1 << 14;
 
-/// Replaces `found` by what `find` returns for the segments of successive slices, of which it is given the indices. The
-/// points of segments are added to the ticker by `find`, as often as it passes over them.
+/// Replaces `found` by the results of `find`, which is called with the indices of the segments of successive slices. `find`
+/// adds the points of its segments to the ticker in each of its `passes` over them.
 pub(super) fn run<T: Send>(
     (name, passes): (&'static str, u64),
     context: &Context,
@@ -56,7 +56,7 @@ pub(super) fn run<T: Send>(
         Input::Source(_) => 1,
     };
     let mut all = Vec::new();
-    // Finds what is in a batch of slices, of which `image` has those after the first `slices_before` of the call.
+    // Searches a batch of slices. The first slice of `image` is slice `slices_before` of the call.
     let mut search = |image: &Image<'_>, slices_before: usize, batch: Range<usize>| {
         let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
         ticker.section(batch.start / together, depth.div_ceil(together));
@@ -84,7 +84,7 @@ pub(super) fn run<T: Send>(
             context.each_slice(source, slices, &ticker, |slice, image| search(image, slice, slice..slice + 1))?;
         }
     }
-    // The last slices may have no segments.
+    // The last slices may have no segments, so set the progress to its end.
     ticker.section(0, 1);
     ticker.set(1.0);
     ticker.report(&mut progress)?;
@@ -99,14 +99,14 @@ pub(super) struct Pixels<'a, 'i> {
     pub image: &'a Image<'i>,
     /// Width and height.
     pub size: [usize; 2],
-    /// The number of slices before the first one of `image`.
+    /// The number of the call's slices before the first one of `image`.
     pub slices_before: usize,
-    /// The name of what is searched for, in messages.
+    /// The name of the objects to find, for messages.
     pub name: &'static str,
 }
 
 impl Pixels<'_, '_> {
-    /// Refuses a segment with points outside of the image.
+    /// Returns an error if a segment has points outside of the image.
     pub fn check(&self, points: &[Point], index: usize) -> Result<()> {
         let [width, height] = self.size;
         let Some(point) = points.iter().find(|p| p.x as usize >= width || p.y as usize >= height) else {
@@ -119,7 +119,7 @@ impl Pixels<'_, '_> {
         )))
     }
 
-    /// Returns the gradient by Prewitt at a pixel of a slice of the call; `None` on the outermost ones, which lack neighbours.
+    /// Returns the Prewitt gradient at a pixel of a slice of the call; `None` at outermost pixels, which lack neighbours.
     fn gradient(&self, slice: u32, x: usize, y: usize) -> Option<[f64; 2]> {
         let [width, height] = self.size;
         if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
@@ -136,7 +136,7 @@ impl Pixels<'_, '_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tested {
     pub count: u64,
-    /// The number of those along the normal, and of those against it.
+    /// The number of gradients along the normal, and of gradients against it.
     pub along: u64,
     pub against: u64,
 }
@@ -154,14 +154,14 @@ impl Tested {
         self.against += u64::from(is_direction && -along >= needed);
     }
 
-    /// Returns the binary logarithm of the chance that random gradients would be aligned as often or more often: those along
-    /// the normal, or those against it, whichever are more.
+    /// Returns the binary logarithm of the chance that at least as many random gradients would be aligned: the number along
+    /// the normal or against it, whichever is larger.
     pub fn log_chance(&self) -> f64 {
         log_tail(self.count, self.along.max(self.against), ALIGNED)
     }
 }
 
-/// Returns the gradient by Prewitt at a pixel that has all neighbours.
+/// Returns the Prewitt gradient at a pixel that has all neighbours.
 fn prewitt<T: Copy + Into<f64>>(view: &ArrayView3<'_, T>, slice: usize, x: usize, y: usize) -> [f64; 2] {
     let row = |y: usize| [x - 1, x, x + 1].map(|x| view[[slice, y, x]].into());
     let [a, b, c] = [y - 1, y, y + 1].map(row);
@@ -169,8 +169,9 @@ fn prewitt<T: Copy + Into<f64>>(view: &ArrayView3<'_, T>, slice: usize, x: usize
     [column(2) - column(0), c.iter().sum::<f64>() - a.iter().sum::<f64>()]
 }
 
-/// Returns the binary logarithm of the chance that of `count` independent events of chance `p` at least `hits` come about;
-/// 0, which is an upper bound, where these are no more than expected.
+/// Returns the binary logarithm of the tail of the binomial distribution: the chance that at least `hits` of `count`
+/// independent events, each of chance `p`, occur. If `hits` is at most the expected number, returns 0, which is an upper
+/// bound.
 pub(super) fn log_tail(count: u64, hits: u64, p: f64) -> f64 {
     let (n, k) = (count as f64, hits as f64);
     if k <= n * p {
@@ -179,7 +180,7 @@ pub(super) fn log_tail(count: u64, hits: u64, p: f64) -> f64 {
     // 1. The chance of exactly `hits`.
     let ways: f64 = (1..=hits.min(count - hits)).map(|i| ((n - i as f64 + 1.0) / i as f64).log2()).sum();
     let exactly = ways + k * p.log2() + (n - k) * (1.0 - p).log2();
-    // 2. The chances of more, each in relation to that of exactly `hits`. They fall.
+    // 2. The chances of larger numbers, relative to that of exactly `hits`. They decrease.
     let (mut sum, mut term) = (1.0, 1.0);
     for i in hits..count {
         term *= (count - i) as f64 / (i + 1) as f64 * (p / (1.0 - p));

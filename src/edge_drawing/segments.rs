@@ -22,18 +22,20 @@ pub struct Point {
     pub y: u32,
 }
 
-/// The segments of an image or a stack, in flat arrays: the points of segment `i` are
-/// `points[offsets[i]..offsets[i + 1]]`, neighbours in it are 8-neighbours in the image.
+/// The segments of an image or a stack, in flat arrays. Segment `i` has the points `points[offsets[i]..offsets[i + 1]]`;
+/// successive points are 8-neighbours in the image.
 ///
-/// In the paper profile they are the chains of the edge map, thinned to lines of one pixel without spurs of one pixel.
+/// In the paper profile they are the chains of the thinned edge map, whose lines are one pixel wide and which has no spurs
+/// of one pixel.
 ///
 /// Segments are in a canonical order that depends on the image and the parameters alone: slice by slice; in the paper
-/// profile by the raster index (y·width + x) of the first point, then of the second; in the reference profile in the
-/// order in which the algorithm finds them. The parts that validation leaves are in the order of the whole segments.
+/// profile by the raster index (y·width + x) of the first point, then of the second; in the reference profile in the order
+/// in which the algorithm finds them. The parts that pass validation are in the order of the segments that they were part
+/// of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segments {
     pub(crate) points: Vec<Point>,
-    /// The index of each segment's first point, and the number of all points; empty without segments.
+    /// The index of each segment's first point, and the number of all points at the end; empty if there are no segments.
     pub(crate) offsets: Vec<u64>,
     pub(crate) flags: Vec<u32>,
     pub(crate) slices: Vec<u32>,
@@ -76,7 +78,7 @@ impl Segments {
         self.close(closed, slice, mean_gradient)
     }
 
-    /// Makes a segment of the points after the last one.
+    /// Makes a segment of the points after the last segment.
     fn close(&mut self, closed: bool, slice: u32, mean_gradient: f32) -> Result<()> {
         self.reserve(0, 1)?;
         if self.offsets.is_empty() {
@@ -118,7 +120,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Joins parts in their order. There is room for all from the first on, so that nothing moves twice.
+    /// Joins parts in their order. Memory for all of them is reserved at once, so that nothing moves twice.
     pub(super) fn joined(parts: Vec<Self>, ticker: &Ticker) -> Result<Self> {
         let mut points: usize = parts.iter().map(|part| part.points.len()).sum();
         let mut segments: usize = parts.iter().map(Self::len).sum();
@@ -160,7 +162,7 @@ impl Segments {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// Returns a segment that there is.
+    /// Returns segment `index`, which must exist.
     pub(super) fn at(&self, index: usize) -> Segment<'_> {
         self.get(index).unwrap_or_else(|| unreachable!("within len"))
     }

@@ -1,14 +1,14 @@
-//! The Gaussian that smooths an image, as whole numbers.
+//! The integer weights of the Gaussian that smooths an image.
 
 use crate::device::kernels::edge_drawing::{SMOOTH_REACH, TAP_0, TAP_1, TAP_2};
 
-/// The sum of all taps along an axis: they are in units of 1/256.
+/// The sum of all taps along an axis, which are in units of 1/256.
 const SUM: u32 = 256;
 
-/// The taps of a Gaussian along one axis, in units of 1/256. Those on both sides of the centre are equal.
+/// The taps of a Gaussian along one axis, in units of 1/256. They are symmetric.
 ///
-/// They are those of OpenCV's `GaussianBlur` for 8-bit images: pixels up to about 3 σ from the centre count, and from the
-/// outermost tap inwards the rounding error of each is added to the next, so that the sum is 256.
+/// They equal the taps of OpenCV's `GaussianBlur` for 8-bit images. They reach about 3 σ from the centre; from the
+/// outermost tap inwards, the rounding error of each is added to the next, so that the sum is 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taps {
     /// The tap of the centre, then those of the pixels at distances 1 to `radius`.
@@ -19,7 +19,7 @@ pub(super) struct Taps {
 impl Taps {
     /// Returns the taps for a σ of 0 to 10 pixels; 0 leaves the image as it is.
     pub(super) fn new(sigma: f64) -> Self {
-        // OpenCV's parameter is a float too.
+        // OpenCV's parameter is a float, too.
         let sigma = f64::from(sigma as f32);
         let radius = if sigma == 1.0 {
             2 // EdgeDrawing asks for 5 x 5 taps here, fewer than GaussianBlur would take.
@@ -57,7 +57,7 @@ impl Taps {
         self.radius
     }
 
-    /// Returns whether they are those of σ = 1, for which there is faster code.
+    /// Tells whether these are the taps for σ = 1, for which there is faster code.
     pub(super) fn are_default(&self) -> bool {
         self.one_side() == [TAP_0 as u32, TAP_1 as u32, TAP_2 as u32]
     }

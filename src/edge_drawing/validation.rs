@@ -1,14 +1,15 @@
 //! Validation of segments by the Helmholtz principle: EDPF (Akinlar and Topal, "EDPF: a real-time parameter-free edge segment
 //! detector with a false detection control", 2012).
 //!
-//! H(g) is the share of a slice's pixels whose gradient is at least g; the gradient is that of Prewitt after a Gaussian of
-//! σ = 0.4, so little smoothed that pixels apart are independent of each other. A part of a segment, of n points with
-//! gradients of at least g, has N·H(g)^k false alarms: so often chance would make it, with N the number of parts that all
-//! segments have, and k = 4n/9 the number of its points that are independent. If these are at most 1, the part passes; else
-//! it is divided at its smallest gradient, and both sides are tested.
+//! H(g) is the share of a slice's pixels whose gradient is at least g. It is the Prewitt gradient after a Gaussian with σ =
+//! 0.4, which smooths so little that pixels a short distance apart are independent. A part of a segment, with n points and
+//! gradients of at least g, has N·H(g)^k false alarms, the number of times that chance would form such a part: N is the
+//! number of parts of all segments, and k = 4n/9 is the number of independent points of the part. If the number of false
+//! alarms is at most 1, the part passes. Otherwise it is divided at its smallest gradient, and both sides are tested.
 //!
-//! The host computes it from finished segments, whichever device has drawn them, so that the result is the same. Rules and
-//! arithmetic are those of OpenCV's `EdgeDrawing` with `PFmode`, which the tests compare with the reference profile.
+//! The host computes this from finished segments, whichever device has drawn them, so the result is the same for every
+//! device. Rules and arithmetic are those of OpenCV's `EdgeDrawing` with `PFmode`; the tests compare the reference profile
+//! with it.
 
 use super::gradient::{self, Border, Method, Pixel, Rows, Sink, Source};
 use super::prepare::{self, Plan};
@@ -34,14 +35,14 @@ use std::time::Instant;
 /// The standard deviation of the Gaussian before the gradient that is tested.
 const SIGMA: f64 = 0.4;
 
-/// The number of points of a segment among which [`INDEPENDENT`] ones count as independent.
+/// Among this many successive points of a segment, [`INDEPENDENT`] count as independent.
 const POINTS: usize = 9;
 const INDEPENDENT: usize = 4;
 
-/// The smallest number of pixels whose gradients are measured as a task of their own.
+/// The smallest number of pixels in a task that computes and counts gradients.
 const PIXELS_PER_BAND: usize = 1 << 18;
 
-/// The share of the drawing in the progress of a call.
+/// The share of the progress of a call that drawing takes; validation takes the rest.
 const DRAWING: f64 = 0.7;
 
 /// Implements [`super::run`] for parameters with validation.
@@ -61,7 +62,7 @@ pub(super) fn run(
     let mut part = part.as_mut().map(|call| call as &mut Progress<'_>);
     let (mut report, drawn) = super::draw(context, params, input, &mut part, &mut None, true)?;
     let drawn = drawn.unwrap_or_else(|| unreachable!("segments were asked for"));
-    // 2. Keep the parts that pass, and make the edge map of these.
+    // 2. Keep the parts that pass, and make the edge map from them.
     let started = Instant::now();
     let plan = params.plan(input.pixel_type(), prepare::range(context, params, &mut (*input).into(), &mut None)?);
     let mut part =
@@ -93,7 +94,7 @@ impl Call<'_, '_> {
         for first in (0..depth).step_by(batch_size) {
             let batch = first..depth.min(first + batch_size);
             ticker.section(first / batch_size, depth.div_ceil(batch_size));
-            // The gradients of all pixels are computed, and then those of segments tested.
+            // All pixels are counted twice: for the computation of their gradients, and for the test of the segments.
             ticker.expect((2 * batch.len() * width * height) as u64);
             // 1. Validate a batch of slices on the pool.
             let (image, mut copy) = (self.input.slices(&batch), None);
@@ -175,7 +176,7 @@ fn validate<P: Pixel>(
     for (segment, parts) in drawn.iter().zip(par_collected(passed)?) {
         parts?.into_iter().flat_map(|part| &segment.points[part]).for_each(|point| edges[at(point)] = 255);
     }
-    // 2. The valid parts of a segment are its longest stretches of marked points, of whatever segment the marks are.
+    // 2. The valid parts of a segment are its maximal runs of marked points. Points may also be marked by another segment.
     let marked = |point: &Point| edges[at(point)] != 0;
     for segment in drawn {
         ticker.check()?;
@@ -183,7 +184,7 @@ fn validate<P: Pixel>(
         let mut turned = Vec::new();
         let gap = points.iter().rposition(|point| !marked(point));
         if let (Profile::Paper, true, Some(gap)) = (plan.profile, segment.closed, gap) {
-            // A closed line has no end where it begins: its parts are those from a gap on.
+            // A closed segment may begin in the middle of a part, so its points are rotated to begin at a gap.
             extend(&mut turned, points[gap..].iter().chain(&points[..gap]).copied())?;
             points = &turned;
         }
@@ -205,7 +206,8 @@ fn validate<P: Pixel>(
     Ok(Validated { segments, edges })
 }
 
-/// Returns the parts of a segment that pass, from the gradients along it. Parts of fewer than `min_length` points do not.
+/// Returns the parts of a segment that pass, given the gradients along it. Parts of fewer than `min_length` points do not
+/// pass.
 fn parts_that_pass(
     gradients: &[u32],
     chance: &Chance,
@@ -228,7 +230,8 @@ fn parts_that_pass(
             push(&mut passed, part)?;
             continue;
         }
-        // Points as weak as the smallest one that follow it would fail one by one.
+        // Also skip the following points with the same gradient: the rest is shorter, so it would fail and be divided
+        // there.
         let equal = gradients[smallest..part.end].iter().take_while(|gradient| *gradient == least).count();
         push(&mut untested, smallest + equal..part.end)?;
         push(&mut untested, part.start..smallest)?;
@@ -236,9 +239,9 @@ fn parts_that_pass(
     Ok(passed)
 }
 
-/// The number of false alarms of the parts of a slice's segments.
+/// Computes the number of false alarms of the parts of a slice's segments.
 struct Chance {
-    /// The number of pixels with a gradient of at least the index.
+    /// At index g the number of pixels with a gradient of at least g.
     counts: Vec<u64>,
     /// The number of all pixels that count.
     pixels: usize,
@@ -246,13 +249,13 @@ struct Chance {
     parts: f64,
     /// The number of independent points of the longest segment.
     most: u32,
-    /// One more than the number of independent points that a part of this smallest gradient needs; 0 where it is not yet
-    /// known.
+    /// At index g one more than the number of independent points that a part with the smallest gradient g needs; 0 while it
+    /// is not known.
     needed: Vec<AtomicU32>,
 }
 
 impl Chance {
-    /// `counts` are the numbers of pixels of each gradient, `pixels` the number of all that count.
+    /// Takes the number of pixels with each gradient, and the number of all pixels that count.
     fn new(mut counts: Vec<u64>, pixels: usize, drawn: &[Segment<'_>]) -> Result<Self> {
         counts.truncate(counts.iter().rposition(|count| *count > 0).map_or(0, |largest| largest + 1));
         let mut above = 0;
@@ -267,20 +270,20 @@ impl Chance {
         Ok(Self { counts, pixels, parts: parts as f64, most: independent(longest), needed })
     }
 
-    /// Returns whether a part has at most one false alarm, from its smallest gradient and its number of points.
+    /// Tells whether a part has at most one false alarm, given its smallest gradient and its number of points.
     fn passes(&self, gradient: u32, points: usize) -> bool {
         let slot = &self.needed[gradient as usize];
         let mut needed = slot.load(Ordering::Relaxed);
         if needed == 0 {
-            // Threads that compute it at the same time find the same number.
+            // Several threads may compute this at the same time, with the same result.
             needed = self.needed_for(self.counts[gradient as usize] as f64 / self.pixels as f64) + 1;
             slot.store(needed, Ordering::Relaxed);
         }
         needed <= independent(points) + 1
     }
 
-    /// Returns the number of independent points that have at most one false alarm where H is `share`; more than there are
-    /// where none has. The products are rounded one after the other, as OpenCV's are.
+    /// Returns the number of independent points with which a part has at most one false alarm if H is `share`; a number
+    /// larger than any segment has if there is none. The products are rounded one after the other, as in OpenCV.
     fn needed_for(&self, share: f64) -> u32 {
         let (mut alarms, mut points) = (self.parts, 0);
         while alarms > 1.0 && points <= self.most {
@@ -296,7 +299,7 @@ fn independent(points: usize) -> u32 {
     u32::try_from(points * INDEPENDENT / POINTS).unwrap_or(u32::MAX - 2).min(u32::MAX - 2)
 }
 
-/// Returns the gradients that are tested, rows packed, and what chance makes of them.
+/// Returns the gradients that are tested, as packed rows, and their statistics.
 fn measure<P: Pixel>(
     source: &impl Source<P>,
     plan: &Plan,
@@ -311,10 +314,10 @@ fn measure<P: Pixel>(
     };
     let method =
         Method { operator: Operator::Prewitt, taps: Taps::new(SIGMA), border, threshold: 1, clear_below: false };
-    // Each of both slopes has three differences of pixels.
+    // Each of the two slopes is a sum of three differences of pixels.
     let largest = 6 * Into::<u32>::into(P::of_level(u32::MAX)) as usize;
     let mut gradients: Vec<P::Gradient> = zeroed(width * height)?;
-    // Bands are few, because each has counts of its own.
+    // Bands are few, because each has its own counts.
     let bands = (width * height / PIXELS_PER_BAND).clamp(1, rayon::current_num_threads());
     let rows = height.div_ceil(bands);
     let bands = gradients.chunks_mut(rows * width).enumerate().map(|(index, gradients)| {
@@ -325,7 +328,8 @@ fn measure<P: Pixel>(
     let mut counters = counters.into_iter().map(|counter| counter.counts);
     let mut counts = counters.next().unwrap_or_default();
     counters.for_each(|more| counts.iter_mut().zip(more).for_each(|(count, more)| *count += more));
-    // All other pixels that count have the gradient 0.
+    // All remaining pixels that count have the gradient 0. The counter has also counted the outermost pixels there, which
+    // do not count in the reference profile.
     counts[0] = 0;
     counts[0] = (pixels as u64).saturating_sub(counts.iter().sum());
     Ok((gradients, Chance::new(counts, pixels, drawn)?))

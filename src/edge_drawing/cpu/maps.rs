@@ -15,7 +15,7 @@ use crate::report::Report;
 use ndarray::Axis;
 use std::time::Instant;
 
-/// The distance from the border that the reference profile's anchors keep.
+/// The anchors of the reference profile are at least this far from the border.
 const MARGIN: usize = 2;
 
 /// Implements [`super::super::maps`].
@@ -230,7 +230,7 @@ fn is_anchor<P: Pixel>(rows: &Rows<'_, P>, plan: &Plan, [width, height]: [usize;
     let [above, here, below] = rows.gradient;
     let across = if rows.vertical[x] != 0 { [here[x], here[x + 2]] } else { [above[x + 1], below[x + 1]] };
     let centre: u32 = here[x + 1].into();
-    // The paper profile's anchors stand out from the thresholded gradient.
+    // The paper profile compares anchors with the thresholded gradient, in which weak neighbours are 0.
     let cleared = |g: u32| if plan.profile == Profile::Paper && g < plan.threshold { 0 } else { g };
     let exceeds = |other: P::Gradient| i64::from(centre) - i64::from(cleared(other.into())) >= i64::from(plan.anchor);
     centre >= plan.threshold && across.into_iter().all(exceeds)

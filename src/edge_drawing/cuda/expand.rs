@@ -10,7 +10,7 @@ use rayon::ThreadPool;
 /// The number of rows of one task.
 const ROWS: usize = 64;
 
-/// Expands edge maps of one bit per pixel, in rows of `pitch` words, to bytes, each to a plane, on all cores. The ticker can
+/// Expands edge maps of one bit per pixel, in rows of `pitch` words, to planes of bytes, on all cores. The ticker can
 /// cancel it.
 pub(super) fn expand(
     pool: &ThreadPool,

@@ -19,21 +19,23 @@ use crate::image::PixelType;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_drawing";
 
-/// The pixels of a thread of the segments' kernels, in small images: some have many links to follow.
+/// The pixels per thread of the kernels for segments, in small images. It is small because some threads have many links to
+/// follow.
 const PIXELS_PER_THREAD: usize = 4;
 
 /// The largest side: columns and rows are indexed in 32 bits, with their halos.
 const MAX_SIDE: usize = 1 << 30;
 
-/// The rows of a tile, with its halo, by the size of a word: many for slices that fill the device, few for others.
+/// The rows of a tile with its halo, for narrow and for wide words: the larger number for slices that fill the device, the
+/// smaller one for others.
 const TILE_ROWS_NARROW: [usize; 2] = [48, 32];
 const TILE_ROWS_WIDE: [usize; 2] = [64, 32];
 
-/// The distance from the border that the anchors of profile `reference` keep.
+/// The anchors of profile `reference` are at least this far from the border.
 const REFERENCE_MARGIN: u32 = 2;
 
-/// The smallest threshold that leaves no edges, because it is above every gradient, by the size of a word. Its sum with a
-/// gradient fits the gradient's bits.
+/// A threshold above every gradient, which leaves no edges; for narrow and for wide words. Its sum with a gradient still
+/// fits the gradient's bits.
 const ABOVE_ALL_NARROW: u32 = 1 << 13;
 const ABOVE_ALL_WIDE: u32 = 1 << 22;
 
@@ -122,12 +124,12 @@ impl SliceLayout {
 }
 
 impl Job {
-    /// Returns the arguments without linking.
+    /// Returns the arguments for a launch that finds anchors but does not link them.
     pub(super) fn anchors_only(self) -> Self {
         Self { link: 0, ..self }
     }
 
-    /// Returns the arguments for the gradients before thresholding, up to the border.
+    /// Returns the arguments for a launch that keeps the gradients below the threshold, and those next to the border.
     pub(super) fn keeping_all(self) -> Self {
         Self { low: 0, margin: 0, ..self }
     }
@@ -147,7 +149,7 @@ pub(super) struct Launcher {
     /// The number of blocks of `tile` in x and y.
     tiles: [usize; 2],
     rest: Kernel,
-    /// The kernel that smooths the pixels ahead of `tile`, where `tile` does not do so itself.
+    /// The kernel that smooths the pixels before `tile`, unless `tile` smooths them itself.
     smooth: Option<Kernel>,
     smoothing: Smoothing,
 }
@@ -172,7 +174,7 @@ impl Launcher {
         let blocks = count * tiles_of(many).iter().product::<usize>();
         let fills = !smoothed && blocks > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
-        // The 8-bit kernel of the other operators computes with numbers that Scharr's gradients exceed.
+        // The 8-bit kernel uses number types that are too small for Scharr's gradients, so Scharr has its own.
         let operator = if bits == 16 && plan.operator == Operator::Scharr { "_scharr" } else { "" };
         let pixels = layout.pixel_type.name();
         let (tile, smooth) = if smoothed {
@@ -193,8 +195,8 @@ impl Launcher {
         })
     }
 
-    /// Sets the pixels, of `count` slices. Where `tile` does not smooth them, queues their smoothing into `smoothed`, a
-    /// buffer of [`SliceLayout::smoothed_bytes`] for each.
+    /// Sets the pixels of `count` slices. Unless `tile` smooths them, queues their smoothing into `smoothed`, which has
+    /// [`SliceLayout::smoothed_bytes`] for each slice.
     pub(super) fn set_pixels(
         &self,
         stream: &Stream,
@@ -213,7 +215,7 @@ impl Launcher {
         Ok(())
     }
 
-    /// Queues the smoothing of a slice's pixels into an image of the input's type, of this address and pitch.
+    /// Queues the smoothing of a slice's pixels into an image of the input's type; `output` is its address and pitch.
     pub(super) fn write_smoothed(&self, cuda: &Cuda, stream: &Stream, job: &Job, output: [u64; 2]) -> Result<()> {
         let kernel = cuda.kernel(MODULE, &format!("isoline_ed_smooth_{}", self.layout.pixel_type.name()))?;
         self.smooth(stream, &kernel, (job, 1), output)
@@ -249,7 +251,8 @@ impl Launcher {
             height: layout.height as u32,
             side,
             centre,
-            // The reference profile compares anchors with gradients below the threshold too; with A = 0 it is all one.
+            // The reference profile compares anchors with gradients below the threshold, too. With A = 0 this makes no
+            // difference.
             low: if reference && anchor > 0 { 0 } else { threshold },
             threshold,
             anchor,
@@ -263,11 +266,11 @@ impl Launcher {
         }
     }
 
-    /// Queues the kernels of `count` slices, at most 65535: with linking they write the edge map, without the
+    /// Queues the kernels for `count` slices, at most 65535. With linking they write the edge map, without linking the
     /// working map.
     ///
-    /// The job's addresses must be those of device memory that lives until the stream is done. It holds `count` slices of the
-    /// layout; pixels and edges have strides of their own.
+    /// The job's addresses must be of device memory that lives until the stream is done. It holds `count` slices of the
+    /// layout; pixels and edges have their own strides.
     pub(super) fn draw(&self, stream: &Stream, job: &Job, count: usize) -> Result<()> {
         self.tile(stream, job, count)?;
         if job.link == 0 {
@@ -293,7 +296,7 @@ unsafe impl bytemuck::Zeroable for Point {}
 // SAFETY: as above.
 unsafe impl bytemuck::Pod for Point {}
 
-/// The kernels of segments, and the number of their blocks, which run together.
+/// The kernels for segments, and the number of their blocks, all of which must be resident at the same time.
 pub(super) struct SegmentKernels {
     thin: Kernel,
     chain: Kernel,
@@ -329,8 +332,9 @@ impl SegmentKernels {
         self.launch(&self.thin, stream, job, arguments)
     }
 
-    /// Queues the chaining of a slice after [`thin`](Self::thin). `arguments` has all addresses: `links` has memory for the
-    /// states of all links, `gradients`, `points` and the properties for all segments that as many links can make.
+    /// Queues the chaining of a slice after [`thin`](Self::thin). `arguments` has all addresses. `links` has memory for the
+    /// states of all links; `gradients`, `points` and the arrays of properties have memory for as many segments as that
+    /// number of links can form.
     pub(super) fn chain(&self, stream: &Stream, job: &Job, arguments: &SegmentArguments) -> Result<()> {
         self.launch(&self.chain, stream, job, arguments)
     }
@@ -342,7 +346,7 @@ impl SegmentKernels {
     }
 }
 
-/// Returns the arguments of smoothing, without the output.
+/// Returns the arguments of the smoothing kernel, without its output.
 fn smoothing(plan: &Plan) -> Smoothing {
     let mut taps = [0; SMOOTH_TAPS];
     let one_side = plan.taps.one_side();

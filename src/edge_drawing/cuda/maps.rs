@@ -34,7 +34,7 @@ impl<'m, 'i> MapOutput<'m, 'i> {
         Ok(Some(Self { map, buffer, pitch }))
     }
 
-    /// Returns address and pitch of slice `slice`, for the kernels.
+    /// Returns the address and the pitch of slice `slice` for the kernels; zeros for a map that is not wanted.
     fn of_slice(target: &Option<Self>, slice: usize) -> [u64; 2] {
         let Some(target) = target else { return [0, 0] };
         let address = match (&target.buffer, &*target.map) {
@@ -123,7 +123,7 @@ pub(in super::super) fn maps(
     Ok(pipeline.end(cuda))
 }
 
-/// Queues the kernels of one slice's maps but for the smoothed image.
+/// Queues the kernels of one slice's maps, except for the smoothed image.
 fn compute(
     cuda: &Cuda,
     stream: &Stream,
@@ -134,8 +134,8 @@ fn compute(
 ) -> Result<()> {
     let write = |targets: &MapTargets| launch::write_maps(cuda, stream, layout, job, targets);
     if targets.gradient != 0 {
-        // The gradient is that before thresholding, so the working map is computed twice where directions or anchors are
-        // wanted too.
+        // The gradient map is not thresholded, so the working map is computed twice if directions or anchors are wanted,
+        // too.
         launcher.tile(stream, &job.keeping_all(), 1)?;
         write(&MapTargets { direction: 0, anchors: 0, ..targets })?;
     }

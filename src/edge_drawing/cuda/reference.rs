@@ -1,4 +1,4 @@
-//! The reference profile: anchors and gradients from the device, linking on the host, several slices side by side.
+//! The reference profile: the device computes anchors and gradients, and the host links several slices in parallel.
 
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
@@ -37,7 +37,8 @@ impl Call<'_, '_> {
         edges: &mut Option<ImageMut<'_>>,
     ) -> Result<Segments> {
         let pixels = self.layout.width * self.layout.height;
-        // This is declared before the slots, whose streams copy to it and are waited for when they are dropped.
+        // The streams of the slots copy to this memory. It is declared before the slots, so it outlives them; they wait for
+        // their streams when they are dropped.
         let mut workspaces = Vec::new();
         let mut slots = self.slots(self.context.pool().current_num_threads(), None)?;
         for _ in &slots {
@@ -81,7 +82,7 @@ impl Call<'_, '_> {
         slot.stream.record(&slot.times[2])
     }
 
-    /// Downloads the working map, rows packed.
+    /// Downloads the working map as packed rows.
     fn fetch<W: Word + bytemuck::Pod>(
         &self,
         pipeline: &mut Pipeline<'_, '_, '_>,
@@ -101,7 +102,7 @@ impl Call<'_, '_> {
         pipeline.add(&slot.times)
     }
 
-    /// Links slices side by side. The number of the first one is `first`.
+    /// Links slices in parallel. `first` is the number of the first one.
     fn link<W: Word>(
         &self,
         pipeline: &mut Pipeline<'_, '_, '_>,

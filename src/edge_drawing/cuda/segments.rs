@@ -1,5 +1,5 @@
-//! Segments of the paper profile on the device. Each slot has the thinned map of its slice and the numbers of its links. The
-//! segments of the slices are made one slice after the other, into arrays on the device that go to the host when they are
+//! Segments of the paper profile on the device. Each slot has the thinned map of its slice and the numbers of its links.
+//! The segments are made slice after slice and appended to arrays on the device, which are copied to the host when they are
 //! full.
 
 use super::launch::{Job, SegmentArguments, SegmentKernels, SliceLayout};
@@ -13,13 +13,13 @@ use crate::progress::Ticker;
 use bytemuck::Pod;
 use std::sync::Arc;
 
-/// The arrays may take this share of the memory budget, unless one slice needs more.
+/// The arrays take at most the memory budget divided by this number, unless one slice needs more.
 const ARRAYS_SHARE: u64 = 8;
 
-/// The largest number of links of a slice: their numbers have 31 bits.
+/// A slice must have fewer links than this, because they are numbered with 31 bits.
 const MAX_LINKS: u64 = 1 << 31;
 
-/// The bytes of a number of 64 bits, and the offset of the number of links in [`SliceMemory::small`].
+/// The size of a 64-bit number in bytes, and the offset of the number of links in [`SliceMemory::small`].
 const NUMBER: usize = size_of::<u64>();
 const LINK_COUNT_AT: usize = (SEGMENT_VOTES * size_of::<u32>()).next_multiple_of(NUMBER);
 
@@ -29,15 +29,15 @@ pub(super) struct SliceMemory {
     pruned: Buffer,
     numbers: Buffer,
     sums: Buffer,
-    /// The words for barriers of the grid, and the number of links.
+    /// The words of the grid barriers, and the number of links.
     small: Buffer,
     link_count: Pinned,
-    /// The event after the segments of the slice are made.
+    /// Recorded when the segments of the slice are made.
     done: Event,
 }
 
 impl SliceMemory {
-    /// Lets what `stream` queues from now on begin when the segments of the slice before are made.
+    /// Makes `stream` wait until the segments of the slice that had this memory before are made.
     pub(super) fn wait(&self, stream: &Stream) -> Result<()> {
         stream.wait(&self.done)
     }
@@ -67,7 +67,7 @@ struct Arrays {
     /// The numbers of segments and of points, and their copy on the host.
     totals: Buffer,
     totals_back: Pinned,
-    /// The size that there is memory for, and the most that the slices until now can have.
+    /// The size of the allocated memory, and an upper bound of the size that the slices so far have used.
     capacity: Size,
     used: Size,
     /// The events before and after the work on each slice.
@@ -83,14 +83,14 @@ pub(super) struct SegmentFinder<'a> {
     layout: SliceLayout,
     /// The arguments that all slices have in common.
     arguments: SegmentArguments,
-    /// The links, their states, those of loops, and the sums of gradients, of the slice at work.
+    /// The links of the current slice, their states, the states of loops, and the sums of gradients.
     links: Option<Buffer>,
     states: Option<Buffer>,
     loops: Option<Buffer>,
     gradients: Option<Buffer>,
     arrays: Option<Arrays>,
     found: Segments,
-    /// The seconds of the device's work on the segments that were found, and of their way to the host.
+    /// The seconds that the device has taken for the segments, and the seconds of their download.
     pub(super) seconds: [f64; 2],
 }
 
@@ -151,16 +151,16 @@ impl<'a> SegmentFinder<'a> {
         }
     }
 
-    /// Queues the thinning of the edge map that `stream` has queued, and the copy of its number of links to the host.
+    /// Queues the thinning of the edge map whose kernels are queued on `stream`, and the download of its number of links.
     pub(super) fn thin(&self, stream: &Stream, job: &Job, slice: &SliceMemory) -> Result<()> {
         self.kernels.thin(stream, job, &self.arguments_of(slice))?;
         stream.copy_bytes(slice.small.side(LINK_COUNT_AT), slice.link_count.side(), NUMBER)
     }
 
-    /// Queues the making of the segments of slice `number`, whose number of links is on the host. `remaining` is the number
-    /// of slices from this one on.
+    /// Queues the extraction of the segments of slice `number`. Its number of links must have been downloaded. `remaining`
+    /// is the number of slices from this one on.
     pub(super) fn find(&mut self, job: &Job, slice: &SliceMemory, number: usize, remaining: usize) -> Result<()> {
-        // 1. Make memory for as many segments and points as the links can make.
+        // 1. Allocate memory for as many segments and points as this number of links can form.
         let [links] = numbers_of(&slice.link_count);
         if links >= MAX_LINKS {
             return Err(Error::unsupported(format!(
@@ -202,7 +202,7 @@ impl<'a> SegmentFinder<'a> {
         Ok(())
     }
 
-    /// Makes room for the segments of one slice, and of `remaining` such slices if that is not too much.
+    /// Makes room for the segments of one slice or, as far as the memory budget allows, of `remaining` slices of this size.
     fn reserve(&mut self, most: Size, remaining: usize) -> Result<()> {
         if let Some(Arrays { capacity, used, .. }) = &self.arrays
             && used.segments + most.segments <= capacity.segments
@@ -271,8 +271,8 @@ impl<'a> SegmentFinder<'a> {
     }
 }
 
-/// Returns the most segments of at least `min_length` points that so many links can make, and the most points of these: a
-/// link from each point to the next and back, and a pixel by itself counts as one.
+/// Returns the most segments of at least `min_length` points, and the most points of these, that `links` links can form. A
+/// pair of neighbouring points has two links, one in each direction; an isolated pixel counts as one link.
 fn most_segments(links: usize, min_length: usize) -> Size {
     if min_length < 2 {
         return Size { segments: links, points: links };
@@ -281,7 +281,8 @@ fn most_segments(links: usize, min_length: usize) -> Size {
     Size { segments, points: links / 2 + segments }
 }
 
-/// Returns the address of a buffer of at least so many bytes. One that is too small is freed when `stream` is done.
+/// Returns the address of a buffer of at least `bytes` bytes. Replaces a buffer that is too small, after waiting for
+/// `stream`.
 fn grown(cuda: &Arc<Cuda>, stream: &Stream, buffer: &mut Option<Buffer>, bytes: usize) -> Result<u64> {
     if let Some(found) = buffer.as_ref().filter(|found| found.bytes() >= bytes) {
         return Ok(found.address());
@@ -291,7 +292,7 @@ fn grown(cuda: &Arc<Cuda>, stream: &Stream, buffer: &mut Option<Buffer>, bytes: 
     Ok(buffer.insert(cuda.memory().device(bytes)?).address())
 }
 
-/// Returns the numbers in page-locked memory.
+/// Returns the first `N` numbers in page-locked memory.
 fn numbers_of<const N: usize>(memory: &Pinned) -> [u64; N] {
     let numbers: &[u64] = bytemuck::cast_slice(&memory.as_slice()[..N * NUMBER]);
     std::array::from_fn(|index| numbers[index])

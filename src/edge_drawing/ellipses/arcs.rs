@@ -13,29 +13,31 @@ use std::ops::Range;
 /// The smallest number of lines of an arc.
 const LEAST_LINES: usize = 3;
 
-/// The cosine of the largest angle between successive lines of an arc, 60 degrees, and the sine of the smallest one, of 3.
+/// The cosine of the largest angle between successive lines of an arc, 60 degrees, and the sine of the smallest angle, 3
+/// degrees.
 const COS_MOST_TURN: f64 = 0.5;
 const SIN_LEAST_TURN: f64 = 0.052_335_956_242_943_84;
 
 /// The most points between successive lines of an arc.
 const MOST_BETWEEN: usize = 6;
 
-/// The farthest that an arc may be from the circle, or ellipse, of another one to be tried with it, as a share of its smaller
-/// semi-axis.
+/// An arc is tried with another one if it is at most this far from the circle, or the ellipse, of the other, as a share of
+/// the shape's smaller semi-axis.
 const NEAR_CIRCLE: f64 = 0.25;
 const NEAR_ELLIPSE: f64 = 0.5;
 
-/// A circle is taken if the root mean square distance of an ellipse is not less than this share of its own.
+/// An ellipse replaces a circle only if its root mean square distance is less than this share of the circle's.
 const MUCH_NEARER: f64 = 0.75;
 
-/// The most arcs for each thread that are tried side by side as seeds.
+/// The most arcs per thread that are tried in parallel as seeds.
 const MOST_SEEDS: usize = 64;
 
-/// The most arcs near a seed that may fail to fit with it, from the longest one on. In images of many parallel curves thousands
-/// are near to each.
+/// A seed gives up after this many arcs near it, tried from the longest one on, have failed to fit. In images with many
+/// parallel curves, thousands of arcs are near each seed.
 const MOST_MISSES: usize = 32;
 
-/// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
+/// The most points that a shape is fitted to. If there are more, only every second point is used, or every third, and so
+/// on.
 const MOST_FITTED: usize = 1 << 8;
 
 /// A part of a segment along a circle or an ellipse.
@@ -75,7 +77,7 @@ impl Slice<'_, '_> {
         Ok(Fit::ellipse(&some, most).filter(good).or(circle))
     }
 
-    /// Returns the share of a shape's outline that points are beside.
+    /// Returns the share of a shape's outline that points cover.
     fn coverage(&self, shape: &Shape, points: &[[f64; 2]]) -> Result<f64> {
         let mut orders = Vec::new();
         extend(&mut orders, shape.outline().map(|sample| sample.order))?;
@@ -84,7 +86,8 @@ impl Slice<'_, '_> {
             self.ticker.check()?;
             for point in points {
                 let at = orders.partition_point(|next| *next <= order(shape.nearest(*point).anomaly));
-                // The samples on both sides of it count, and the next one on either side, because points are a pixel apart.
+                // Each point covers the two samples on both sides of it and one more on either side, because points are a
+                // pixel apart.
                 (0..4).for_each(|i| beside[(at + orders.len() * 2 - 2 + i) % orders.len()] = true);
             }
         }
@@ -126,7 +129,8 @@ pub(super) fn arcs(
         return Ok(arcs);
     }
     let count = segment.points.len();
-    // 2. Make the lines of a closed segment begin after a pair that no arc goes over, so that they divide no arc.
+    // 2. Make the lines of a closed segment begin at a place where no arc continues from one line to the next, so that no
+    //    arc is cut in two.
     if segment.closed {
         let first = runs[0].around(count);
         let ends_arc = |at: &usize| bend(segment, [&runs[*at], runs.get(at + 1).unwrap_or(&first)]) == 0.0;
@@ -145,7 +149,8 @@ pub(super) fn arcs(
         while turn != 0.0 && end < runs.len() && bend(segment, [&runs[end - 1], &runs[end]]) == turn {
             end += 1;
         }
-        // 4. Define the two ways to make arcs of them. The first is one arc of successive lines, if a shape fits its points.
+        // 4. Define the two ways to form arcs. The first is a single arc from all successive lines, if a shape fits its
+        //    points.
         let fit = |lines: Range<usize>, shapes: Shapes| -> Result<Option<Arc>> {
             let (first, last) = (runs[lines.start].points.start, runs[lines.end - 1].points.end);
             let range = first..last.min(first + count);
@@ -153,7 +158,7 @@ pub(super) fn arcs(
             let fit = slice.fit(&points, shapes)?;
             Ok(fit.map(|fit| Arc::new(segment, index, range, fit)))
         };
-        // The second is several arcs, of circles alone or of ellipses too, each as long as it can be.
+        // The second is several arcs, each as long as possible: of circles only, or of ellipses, too.
         let divided = |shapes: Shapes| -> Result<Vec<Arc>> {
             let (mut some, mut from) = (Vec::new(), start);
             while from + LEAST_LINES <= end {
@@ -172,7 +177,8 @@ pub(super) fn arcs(
             }
             Ok(some)
         };
-        // 5. Take all of them as one arc, else as several: of circles, unless the longest one of any shape is longer.
+        // 5. Prefer a single arc. Otherwise take several arcs: of circles, unless the longest arc with ellipses allowed is
+        //    longer.
         if end - start >= LEAST_LINES {
             match fit(start..end, Shapes::All)? {
                 Some(arc) => push(&mut arcs, arc)?,
@@ -183,13 +189,13 @@ pub(super) fn arcs(
                 }
             }
         }
-        // 6. Go on with the last line, which may be the first one of a bend in the other direction.
+        // 6. Continue with the last line, which may also begin a bend in the other direction.
         start = if end == start + 1 { end } else { end - 1 };
     }
     Ok(arcs)
 }
 
-/// Returns the direction in which two successive lines of an arc turn, 1 or −1; 0 if they are none of an arc.
+/// Returns the direction in which two successive lines turn, 1 or −1; 0 if they cannot be in one arc.
 fn bend(segment: &Segment<'_>, [a, b]: [&Run; 2]) -> f64 {
     let [p, q] = [a, b].map(|run| run.direction(segment));
     let (across, along) = (p[0] * q[1] - p[1] * q[0], p[0] * q[0] + p[1] * q[1]);
@@ -204,7 +210,7 @@ impl Arc {
         Self { segment: index, points, fit, marks: marks.map(|at| position(segment, at)) }
     }
 
-    /// Returns whether the arc is near to a shape, and bent towards the same side.
+    /// Tells whether the arc is near to a shape and bends towards the same side.
     fn is_near(&self, shape: &Shape, most: f64) -> bool {
         let [_, middle, _] = self.marks;
         let [own, other] =
@@ -214,8 +220,8 @@ impl Arc {
     }
 }
 
-/// Joins arcs of a slice to circles, and those that are left to ellipses, from the longest one on. An arc is of one at most.
-/// The ticker counts `units`.
+/// Joins the arcs of a slice to circles, and the remaining ones to ellipses, from the longest arc on. Each arc belongs to
+/// one candidate at most. The ticker counts `units`.
 pub(super) fn joined(
     slice: &Slice<'_, '_>,
     segments: &Segments,
@@ -234,11 +240,12 @@ pub(super) fn joined(
     for (shapes, near) in [(Shapes::Circles, NEAR_CIRCLE), (Shapes::All, NEAR_ELLIPSE)] {
         let (mut seed, mut batch) = (0, threads);
         while seed < joining.arcs.len() {
-            // Seeds are tried side by side. One whose arcs have been taken by a seed before it is tried once more.
+            // Seeds are tried in parallel. A seed is tried again if an earlier one of the batch has taken any of its arcs.
             let count = batch.min(joining.arcs.len() - seed);
             let tried = try_par_indexed(count, |index| joining.around(seed + index, shapes, near))?;
             slice.ticker.add((units * count / (2 * joining.arcs.len())) as u64);
-            // All seeds of one shape would find it, so there are few where shapes are found.
+            // Every arc of a shape would find the same shape as a seed, so a batch is small after a shape was found, and
+            // grows while none is.
             batch = (2 * batch).min(most);
             for mut attempt in tried {
                 if attempt.arcs.iter().any(|arc| joining.used[*arc]) {
@@ -262,18 +269,18 @@ struct Joining<'a, 's, 'i> {
     segments: &'a Segments,
     /// The arcs, the longest one first.
     arcs: Vec<Arc>,
-    /// Their indices by the column of their middle, to look through those that may be near.
+    /// The indices of the arcs, sorted by the column of their middle, for a fast search for arcs that may be near.
     by_column: Vec<usize>,
-    /// True for those of a candidate.
+    /// True for arcs that belong to a candidate.
     used: Vec<bool>,
 }
 
-/// The result of joining arcs from a seed on.
+/// The result of joining arcs with a seed.
 #[derive(Default)]
 struct Attempt {
-    /// The seed and the arcs near it that were not used: the result depends on these alone.
+    /// The seed and the unused arcs near it, on which alone the result depends.
     arcs: Vec<usize>,
-    /// Those that one shape fits.
+    /// The arcs that one shape fits.
     joined: Vec<usize>,
     candidate: Option<Candidate>,
 }
@@ -289,7 +296,8 @@ impl Joining<'_, '_, '_> {
         let add = |points: &mut Vec<[f64; 2]>, arc: &Arc| {
             extend(points, positions(&segments.at(arc.segment), arc.points.clone()))
         };
-        // 1. Begin with the seed's own shape. Where circles alone are sought, a circle of its points replaces an ellipse.
+        // 1. Begin with the seed's own shape. If only circles are sought, an ellipse is replaced by a circle through its
+        //    points.
         let mut attempt = Attempt::default();
         push(&mut attempt.arcs, seed)?;
         let mut points = Vec::new();
@@ -305,7 +313,7 @@ impl Joining<'_, '_, '_> {
         let possible = |other: &usize| *other != seed && !used[*other] && arcs[*other].is_near(&fit.shape, near);
         extend(&mut attempt.arcs, by_column[from..to].iter().copied().filter(possible))?;
         attempt.arcs[1..].sort_unstable();
-        // 3. Take them in, from the longest one on, where one shape fits all. As it changes, some are no longer near.
+        // 3. Add them, from the longest one on, if one shape fits all. As the shape changes, some are no longer near.
         push(&mut attempt.joined, seed)?;
         let mut misses = 0;
         for other in &attempt.arcs[1..] {
@@ -328,7 +336,8 @@ impl Joining<'_, '_, '_> {
                 }
             }
         }
-        // 4. Give up where the points cannot cover enough of the outline: a step from one to the next is at most √2 long.
+        // 4. Give up if the points cannot cover enough of the outline: the step from one point to the next is at most √2
+        //    long.
         let (params, outline) = (slice.params, PI * (fit.shape.axes[0] + fit.shape.axes[1]));
         if SQRT_2 * (points.len() as f64) < params.coverage * outline {
             return Ok(attempt);
@@ -339,7 +348,8 @@ impl Joining<'_, '_, '_> {
         }
         let coverage = slice.coverage(&fit.shape, &points)?;
         if coverage >= params.coverage {
-            // The longest one comes first. It is not always the seed: one that found no shape may be joined to a shorter one.
+            // The longest arc comes first. It is not always the seed: a longer arc that found no shape as a seed may be
+            // joined to a shorter one.
             attempt.joined.sort_unstable();
             let arcs = collected(attempt.joined.iter().map(|arc| arcs[*arc].clone()))?;
             attempt.candidate = Some(Candidate { arcs, fit, coverage });

@@ -1,7 +1,7 @@
-//! The circle and the ellipse with the least sum of squared distances from some points.
+//! Least-squares fits of a circle and of an ellipse, by the geometric distances of points.
 
-/// The iterations in which the point of an ellipse that is nearest to a point is found. Near the ellipse the error is then
-/// far below a hundredth of a pixel.
+/// The iterations that find the nearest point of an ellipse. For points near the ellipse the error is then far below a
+/// hundredth of a pixel.
 const NEAREST_ITERATIONS: usize = 2;
 
 /// The most iterations of a fit, and the relative decrease of the sum of squares that ends them.
@@ -11,11 +11,11 @@ const LEAST_DECREASE: f64 = 1e-3;
 /// The most by which an iteration turns an ellipse, as the tangent of half of the angle.
 const MOST_TURN: f64 = 0.2;
 
-/// The largest root mean square distance of a start, in multiples of the wanted one, from which a fit is tried.
+/// A fit is tried only if the root mean square distance of its start is at most this many times the allowed one.
 const HOPELESS: f64 = 3.0;
 
-/// The root mean square distance that is allowed is at most this, in pixels, plus a share of the smaller semi-axis: pixels of
-/// a small shape that is not round are near to one that is.
+/// The allowed root mean square distance is at most this, in pixels, plus a share of the smaller semi-axis: the pixels of
+/// any small shape are near to some circle.
 const ROUGHNESS: f64 = 0.25;
 const ROUGHNESS_SHARE: f64 = 0.04;
 
@@ -37,7 +37,7 @@ pub(super) struct Fit {
     pub rms: f64,
 }
 
-/// The point of a shape that is nearest to a point.
+/// The point on a shape that is nearest to a given point.
 pub(super) struct Nearest {
     /// The distance of the point, negative inside.
     pub distance: f64,
@@ -51,7 +51,7 @@ pub(super) struct Nearest {
 pub(super) struct Sample {
     pub at: [f64; 2],
     pub normal: [f64; 2],
-    /// It grows with the eccentric anomaly; see [`order`].
+    /// A number that grows with the eccentric anomaly; see [`order`].
     pub order: f64,
 }
 
@@ -84,7 +84,8 @@ impl Shape {
             let anomaly = unit([u, v]);
             return Nearest { distance: length([u, v]) - a, anomaly, normal: anomaly };
         }
-        // In one quadrant; there the nearest point is that towards which the centre of curvature sees the point.
+        // By symmetry, work in one quadrant. The nearest point is where the line from the centre of curvature through the
+        // point meets the ellipse; iterate, because the centre of curvature depends on it.
         let p = [u.abs(), v.abs()];
         let mut t = unit([p[0] / a, p[1] / b]);
         for _ in 0..NEAREST_ITERATIONS {
@@ -115,7 +116,8 @@ impl Shape {
                 normal: whole.global(unit([b * t[0], a * t[1]])),
                 order: order(t),
             };
-            // The next point is about one pixel farther, and at most 1 radian. The tangent of half of that is by its series.
+            // The next point is about one pixel farther, and at most 1 radian. The tangent of half that angle is computed
+            // by its series.
             let step = (1.0 / length([a * t[1], b * t[0]])).min(1.0);
             turned += step;
             let [c, s] = turn(step / 2.0 * (1.0 + step * step / 12.0));
@@ -145,15 +147,15 @@ fn length([x, y]: [f64; 2]) -> f64 {
     (x * x + y * y).sqrt()
 }
 
-/// Returns a vector with length 1; (1, 0) if it has none.
+/// Returns a vector scaled to length 1; (1, 0) for the zero vector.
 fn unit([x, y]: [f64; 2]) -> [f64; 2] {
     let length = length([x, y]);
     if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] }
 }
 
 impl Fit {
-    /// Fits a circle to points; `None` if their root mean square distance from it would exceed `tolerance`, or what a small
-    /// shape may have.
+    /// Fits a circle to points. Returns `None` if their root mean square distance from it exceeds `tolerance` or the limit
+    /// for small shapes.
     pub fn circle(points: &[[f64; 2]], tolerance: f64) -> Option<Self> {
         improved::<3>(points, start::<3>(points, |[x, y]| [x, y, 1.0])?, tolerance, |near, _| {
             [near.normal[0], near.normal[1], 1.0]
@@ -170,8 +172,9 @@ impl Fit {
     }
 }
 
-/// Returns the conic x² + y² + Σ cᵢ basisᵢ(x, y) = 0 with the least sum of squares at the points, if it is an ellipse. The
-/// coordinates of the basis are about the mean, and those of the points have there the root mean square length 1.
+/// Returns the conic x² + y² + Σ cᵢ basisᵢ(x, y) = 0 with the least sum of squares at the points, if it is an ellipse.
+/// `basis` gets normalised coordinates: relative to the mean, and scaled so that the points have a root mean square length
+/// of 1.
 fn start<const N: usize>(points: &[[f64; 2]], basis: impl Fn([f64; 2]) -> [f64; N]) -> Option<Shape> {
     let count = points.len() as f64;
     let mean = [0, 1].map(|axis| points.iter().map(|point| point[axis]).sum::<f64>() / count);
@@ -197,7 +200,7 @@ fn start<const N: usize>(points: &[[f64; 2]], basis: impl Fn([f64; 2]) -> [f64; 
     if level <= 0.0 || level.is_nan() {
         return None;
     }
-    // The longer axis is that along which the conic is flattest.
+    // The longer axis is the direction of the least curvature of the quadratic form.
     let direction = match N {
         3 => [1.0, 0.0],
         _ if p <= 0.0 => unit([tilt - p, -q]),
@@ -207,8 +210,8 @@ fn start<const N: usize>(points: &[[f64; 2]], basis: impl Fn([f64; 2]) -> [f64; 
     Some(Shape { centre: [mean[0] + scale * x, mean[1] + scale * y], axes, direction })
 }
 
-/// Improves a shape until the sum of squared distances no longer decreases (Gauss and Newton). `slopes` says by how much a
-/// nearest point moves along its normal with each parameter: the centre, the semi-axes, and the direction.
+/// Improves a shape by Gauss–Newton iterations until the sum of squared distances no longer decreases. `slopes` returns how
+/// far a nearest point moves along its normal per change of each parameter: the centre, the semi-axes, and the direction.
 fn improved<const N: usize>(
     points: &[[f64; 2]],
     start: Shape,
@@ -235,7 +238,7 @@ fn improved<const N: usize>(
         if settled {
             break;
         }
-        // A little of the diagonal keeps a parameter that has no effect where it is: the direction of a circle.
+        // A little damping keeps a parameter without effect, such as the direction of a circle, at its value.
         let Some(change) = system.solved(1e-9 * count) else { break };
         let [x, y] = shape.global([change[0], change[1]]);
         shape.centre = [shape.centre[0] + x, shape.centre[1] + y];

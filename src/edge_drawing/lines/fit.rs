@@ -1,8 +1,8 @@
-//! The line with the least sum of squared distances from some points.
+//! The least-squares line through some points, by their distances across the line.
 
 use super::super::segments::Point;
 
-/// The number of some points, and the sums of their coordinates and products, which are exact.
+/// The number of points, and the exact sums of their coordinates and of the products of these.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub count: u64,
@@ -34,9 +34,9 @@ impl Sums {
         self.yy -= one.yy;
     }
 
-    /// Returns the line with the least sum of squared distances; its direction may be either one.
+    /// Returns the line with the least sum of squared distances. The sign of its direction is arbitrary.
     pub fn fit(&self) -> Fit {
-        // The sums about the mean. Times the number of points they are whole numbers, which are rounded once.
+        // The sums about the mean. Multiplied by the number of points they are integers, so they are rounded only once.
         let count = self.count as f64;
         let about = |product: i128, [a, b]: [i64; 2]| {
             (i128::from(self.count) * product - i128::from(a) * i128::from(b)) as f64 / count
@@ -91,8 +91,9 @@ impl Fit {
         self.distance_of([f64::from(point.x), f64::from(point.y)])
     }
 
-    /// Returns whether the next point is further along the line, in the direction from the first point to the last, and not
-    /// on the way back along the other side of something thin. A step across the line may go back by half a pixel.
+    /// Tells whether `next` continues the line in the direction from `first` to `last`, and does not run back along the
+    /// other side of a thin structure. Half a pixel backwards is allowed, because a step across the line may go back that
+    /// far.
     pub fn goes_on(&self, [first, last, next]: [Point; 3]) -> bool {
         let along = |from: Point, to: Point| {
             let [dx, dy] = [f64::from(to.x) - f64::from(from.x), f64::from(to.y) - f64::from(from.y)];

@@ -1,9 +1,10 @@
-//! A code of one byte for each pixel, which holds the next steps of its traces, and these codes as planes of bits.
+//! A one-byte code for each pixel, which holds the next steps of its traces, and the conversion of these codes to planes of
+//! bits.
 
 use super::super::edge_map::WORD;
 use super::Plane;
 
-/// The bits of a code: the first planes of a record in their order, and above them the anchor.
+/// The bits of a code: the first planes of a record in their order, then the anchor in the highest bit.
 const VERTICAL: u8 = 1 << Plane::Vertical as u8;
 const HORIZONTAL: u8 = 1 << Plane::Horizontal as u8;
 const MINUS_LOW: u8 = 1 << Plane::MinusLow as u8;
@@ -16,13 +17,13 @@ pub(super) const PLANES: usize = 6;
 
 /// Gradients from which codes are computed.
 pub(in super::super) trait CodedGradient: Copy + Send + Sync + bytemuck::Zeroable + 'static {
-    /// Returns the anchor threshold A; one above all gradients stays above.
+    /// Returns the anchor threshold A in this type. A threshold above all gradients remains above them.
     fn more(anchor: u32) -> Self;
 
     /// Returns whether any is above 0.
     fn any(gradients: &[Self]) -> bool;
 
-    /// Writes the codes of some pixels of a row. The rows of gradients have a pixel more at either end.
+    /// Writes the codes of some pixels of a row. The rows of gradients have one more pixel at either end.
     fn codes(gradient: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]);
 }
 
@@ -38,7 +39,8 @@ macro_rules! coded_gradient {
                 gradients.iter().fold(0, |all, gradient| all | gradient) != 0
             }
 
-            // The numbers are signed, because vector units compare these. Sums with the anchor threshold fit.
+            // Use signed numbers, because vector instructions compare these. Sums with the anchor threshold do not
+            // overflow.
             #[inline(always)]
             fn codes([above, here, below]: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]) {
                 let n = codes.len();
@@ -104,7 +106,7 @@ impl BitPacker {
             let mut halves = [load(0), load(32)];
             let mut bits = [0; PLANES + 1];
             for bit in bits.iter_mut().rev() {
-                // The next lower bit of each byte becomes its sign.
+                // Shift the next lower bit of each byte into its sign.
                 halves = halves.map(|half| simd.avx2._mm256_add_epi8(half, half));
                 let [low, high] = halves.map(|half| u64::from(simd.avx2._mm256_movemask_epi8(half) as u32));
                 *bit = low | high << 32;
@@ -119,8 +121,8 @@ impl BitPacker {
     }
 }
 
-/// Does the same as [`BitPacker::bits`]: each byte with the bit becomes a power of two, and sums of pairs, of pairs of
-/// these and of pairs of those are the bytes of the word.
+/// Does the same as [`BitPacker::bits`]: each byte that has the bit becomes a power of two, and three rounds of pairwise
+/// sums make the bytes of the word.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn neon_bits(simd: pulp::aarch64::Neon, codes: &[u8; WORD]) -> [u64; PLANES + 1] {
@@ -137,8 +139,8 @@ fn neon_bits(simd: pulp::aarch64::Neon, codes: &[u8; WORD]) -> [u64; PLANES + 1]
     })
 }
 
-/// Does the same as [`BitPacker::bits`] eight bytes at a time: the product moves their lowest bits side by side into the
-/// highest byte.
+/// Does the same as [`BitPacker::bits`] eight bytes at a time: a multiplication gathers their lowest bits in the highest
+/// byte.
 fn plain_bits(codes: &[u8; WORD]) -> [u64; PLANES + 1] {
     const LOWEST: u64 = 0x0101_0101_0101_0101;
     const GATHER: u64 = 0x0102_0408_1020_4080;

@@ -5,8 +5,8 @@ use super::{Plane, STRIP};
 use crate::error::Result;
 use crate::image::zeroed;
 
-/// The number of rows of bits for the exits, the pixels at which traces leave a strip. There is one row per heading, first
-/// for the row above the strip, then for the row below it.
+/// The number of rows of bits for the exits of a strip, which are the pixels above or below it at which its traces arrive.
+/// Each heading has a row of its own: first those for the row above the strip, then those for the row below.
 pub(super) const EXITS: usize = 6;
 pub(super) const UP_FROM_UP: usize = 0;
 pub(super) const UP_FROM_LEFT: usize = 1;
@@ -15,7 +15,7 @@ pub(super) const DOWN_FROM_DOWN: usize = 3;
 pub(super) const DOWN_FROM_LEFT: usize = 4;
 pub(super) const DOWN_FROM_RIGHT: usize = 5;
 
-/// The workspace of linking, which processes one strip after the other.
+/// The workspace for linking one strip after the other.
 pub(super) struct Strip {
     width: usize,
     /// The number of words of a plane in a row.
@@ -26,7 +26,7 @@ pub(super) struct Strip {
     anchors: Vec<u64>,
     /// The pixels at which the traces of one row arrive in the next.
     arrivals: Vec<u64>,
-    /// The pixels whose traces step to the low and to the high side, with a word more at either end.
+    /// The pixels whose traces step to the low and to the high side, with one more word at either end.
     aside: [Vec<u64>; 2],
     /// The planes by columns: bit r of word x is row r.
     columns: [Vec<u64>; COLUMNS],
@@ -72,7 +72,7 @@ impl Strip {
         self.count
     }
 
-    /// Returns the anchors of a row, to be set before [`link`](Self::link).
+    /// Returns the anchors of a row. The caller sets them before [`link`](Self::link).
     pub(super) fn anchors(&mut self, row: usize) -> &mut [u64] {
         &mut self.anchors[row * self.stride..][..self.stride]
     }
@@ -128,7 +128,7 @@ impl Strip {
                     *turn |= arrived & across;
                 }
             }
-            // 2. Mark arrivals and anchors on edges of this direction, and separate them by the side of the next step.
+            // 2. Mark arrivals and anchors on edges of this direction, and split them by the side of the next step.
             let marks = &mut marks[(mark as usize - Plane::MinusMark as usize) * stride..][..stride];
             let [to_low, to_high] = &mut self.aside;
             {
@@ -169,7 +169,7 @@ impl Strip {
             let horizontal = Plane::Horizontal as usize * stride + word;
             let any = records.chunks_exact(record).fold(0, |any, record| any | record[horizontal]);
             if any == 0 {
-                // There are no horizontal edges here, whatever the other planes hold.
+                // This block has no horizontal edges, so the other planes do not matter.
                 for column in [HORIZONTAL, ANCHORS] {
                     block_of(&mut self.columns[column], word).fill(0);
                 }
@@ -195,7 +195,7 @@ impl Strip {
         let [horizontal, anchors, minus_low, minus_high, plus_low, plus_high, left, right, vertical, turned] =
             &mut self.columns;
         turned.fill(0);
-        // Beyond the width the last strip has left bits when it was transposed back.
+        // Clear the columns beyond the width, in which transposing back the last strip has left bits.
         left[width..].fill(0);
         right[width..].fill(0);
         let mut exit = |exit: usize, x: usize, set: u64| exits[exit * stride + x / WORD] |= set << (x % WORD);

@@ -1,4 +1,4 @@
-//! The traces that cross from strip to strip, and those that turn, followed one by one.
+//! The traces that cross from strip to strip, and the traces that turn. They are followed one by one.
 
 use super::super::edge_map::WORD;
 use super::{Plane, Planes, STRIP, strip};
@@ -23,7 +23,7 @@ enum Heading {
 }
 
 impl Heading {
-    /// Returns the planes of the edge direction, of steps to the low side and of marks.
+    /// Returns the planes for a trace in this heading: of the edge direction, of steps to the low side, and of marks.
     fn planes(self) -> [Plane; 3] {
         match self {
             Self::Left => [Plane::Horizontal, Plane::MinusLow, Plane::MinusMark],
@@ -33,7 +33,7 @@ impl Heading {
         }
     }
 
-    /// Returns the headings across, and the direction of the edges that are traced in them.
+    /// Returns the two headings across this one, and the plane of the edges that are traced in them.
     fn across(self) -> (Plane, [Self; 2]) {
         match self {
             Self::Left | Self::Right => (Plane::Vertical, [Self::Up, Self::Down]),
@@ -116,7 +116,7 @@ impl Planes<'_> {
 }
 
 impl Tracer<'_> {
-    /// Pushes the traces in `heading` that arrive at pixels of a word, as far as these are not marked.
+    /// Pushes the traces in `heading` that arrive at pixels of a word, except at pixels that are already marked.
     fn enter(&mut self, arrived: u64, word: usize, y: usize, heading: Heading) -> Result<()> {
         let [direction, _, mark] = heading.planes();
         self.push(arrived & self.planes.word(direction, word, y) & !self.planes.word(mark, word, y), word, y, heading)?;
@@ -141,7 +141,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Makes all traces on the stack.
+    /// Follows all traces on the stack.
     fn trace_all(&mut self) -> Result<()> {
         while let Some(State { x, y, heading }) = self.stack.pop() {
             self.trace_one(x as usize, y as usize, heading)?;
@@ -149,7 +149,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Makes one trace, from a pixel that it may enter.
+    /// Follows one trace from a pixel that it may enter.
     fn trace_one(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
         let [direction, low, mark] = heading.planes();
         loop {

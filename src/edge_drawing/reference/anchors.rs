@@ -12,24 +12,23 @@ use rayon::prelude::*;
 /// The distance from the border that anchors keep.
 const MARGIN: usize = 2;
 
-/// The smallest anchor threshold that leaves no anchors, because it is above every gradient. Its sum with a gradient fits
-/// u16.
+/// An anchor threshold above every gradient of 8-bit images, which leaves no anchors. Its sum with a gradient fits u16.
 const ABOVE_ALL_U8: u32 = 1 << 13;
 /// The same for 16-bit images.
 const ABOVE_ALL_U16: u32 = 1 << 21;
 
-/// The number of bits of each of the two passes that sort gradients of 16-bit images; between them an entry is
+/// The number of bits that each of the two passes sorts by, for gradients of 16-bit images. Between the passes an entry is
 /// gradient · 2⁴³ + position.
 const DIGIT_BITS: u32 = 11;
 const POSITION_BITS: u32 = 43;
-/// The bound of gradients of 8-bit images, which are sorted in one pass.
+/// Gradients of 8-bit images are below this, and are sorted in one pass.
 const NARROW: usize = 1 << 13;
 
 /// The anchors of a slice.
 pub(super) struct Lists<'a> {
     buffers: &'a device::BufferPool,
-    /// The positions in raster order, band by band, each counted from the band's first pixel. A band has memory for as many
-    /// as it has pixels; memory that is not needed is not touched.
+    /// The positions in raster order, band by band; they are counted from the band's first pixel. Each band has memory for
+    /// as many positions as it has pixels, but touches only what it needs, so the system does not have to provide the rest.
     listed: Option<PooledBuffer<'a>>,
     /// The number of pixels of a band.
     band: usize,
@@ -135,7 +134,7 @@ fn longs<'p, 'a>(
     buffers: &'a device::BufferPool,
     count: usize,
 ) -> Result<&'p mut [u64]> {
-    // One number more is taken, because the buffer may begin in the middle of one.
+    // Take one more number, because the buffer may begin in the middle of one.
     let floats = acquire(slot, buffers, 2 * (count + 1))?;
     Ok(&mut bytemuck::pod_align_to_mut(floats).1[..count])
 }
@@ -145,13 +144,13 @@ fn rows_per_band(width: usize, height: usize) -> usize {
     const MIN: usize = 32;
     const MAX: usize = 256;
     let rows = height.div_ceil(2 * rayon::current_num_threads()).clamp(MIN, MAX);
-    // Positions in a band have 32 bits.
+    // Limit the rows so that positions in a band fit 32 bits.
     rows.min(u32::MAX as usize / width).max(1)
 }
 
 /// Makes the words of a band of rows and lists its anchors.
 struct Marker<'a, W> {
-    /// The words of the rows still to come.
+    /// The words of the remaining rows.
     words: &'a mut [W],
     list: &'a mut [u32],
     /// The number of anchors listed so far.
@@ -195,8 +194,8 @@ where
             let across = if vertical != 0 { [here[x], here[x + 2]] } else { [above[x + 1], below[x + 1]] };
             here[x + 1] >= threshold && here[x + 1] >= P::Gradient::above(across[0], across[1], more)
         };
-        // 2. Make the words. A scanned row is computed without branches, for the vector unit; of others only the scanned
-        // columns are tested.
+        // 2. Make the words. A scanned row is computed without branches, so that it can be vectorised; in other rows only
+        //    the scanned columns are tested.
         if scanned && y.is_multiple_of(self.scan) {
             let [left, here, right] = [&here[..width], &here[1..][..width], &here[2..][..width]];
             let [above, below] = [&above[1..][..width], &below[1..][..width]];
@@ -209,7 +208,7 @@ where
                 let g = edge(here[x]);
                 out[x] = P::Gradient::new(g, vertical[x], (g > nothing) & (g >= across));
             }
-            // The loop may have made anchors in the margin, where there are none.
+            // Remove the anchors that the loop may have made in the margin.
             for x in [0, 1, width - 2, width - 1] {
                 out[x] = P::Gradient::new(edge(here[x]), vertical[x], false);
             }
@@ -218,7 +217,7 @@ where
                 *out = P::Gradient::new(edge(here[x + 1]), rows.vertical[x], false);
             }
             if scanned {
-                // The first of these columns is `scan` itself, at least 2.
+                // The first scanned column inside the margin is `scan` itself, which is at least 2.
                 for x in (self.scan..width - MARGIN).step_by(self.scan) {
                     if is_anchor(x, rows.vertical[x]) {
                         out[x] = P::Gradient::new(here[x + 1], rows.vertical[x], true);

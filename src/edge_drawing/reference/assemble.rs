@@ -2,11 +2,12 @@
 
 use super::{BRANCH_LENGTH, Trees};
 
-/// The root of a tree: it has no pixels, and its children are the anchor's two traces. As a child, it stands for none.
+/// The root of a tree: it has no pixels, and its children are the anchor's two traces. As the index of a child it means "no
+/// child".
 pub(super) const ROOT: usize = 0;
 
 /// The pixels of one trace. Traces are in the order in which they were made: parents before their children, and of two
-/// children that to the left or up first.
+/// children the one to the left or up first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trace {
     /// The index of its first pixel among the traced ones. The pixels of the next trace follow its own.
@@ -28,19 +29,20 @@ pub(super) struct Link {
     next: usize,
 }
 
-/// Returns whether two pixels, both off the border, are the same or 8-neighbours.
+/// Tells whether two pixels, neither of them on the border, are equal or 8-neighbours.
 pub(super) fn adjacent(a: usize, b: usize, stride: usize) -> bool {
     let apart = a.abs_diff(b);
     apart <= 1 || apart.wrapping_sub(stride - 1) <= 2
 }
 
-/// Passes the segments of one tree to `found`.
+/// Calls `found` with each segment of one tree.
 pub(super) fn segments(trees: &mut Trees, stride: usize, mut found: impl FnMut(&[usize])) {
     let Trees { traced, traces, links, route, segment, .. } = trees;
     let [forth, back] = measure(traces, traced.len(), links);
     segment.clear();
 
-    // 1. The longest path runs from the far end of the one trace back to the anchor ...
+    // 1. The segment begins with the longest path down one of the anchor's traces, in reverse: from its far end to the
+    //    anchor ...
     route.clear();
     let mut trace = back;
     while trace != ROOT {
@@ -59,13 +61,13 @@ pub(super) fn segments(trees: &mut Trees, stride: usize, mut found: impl FnMut(&
         segment.extend(pixels.iter().rev());
         links[trace].length = 0;
     }
-    // 2. ... and from there to the far end of the other, without the anchor a second time.
+    // 2. ... and continues to the far end of the other trace, without repeating the anchor.
     if links[forth].path > 1 {
         links[forth].first += 1;
         links[forth].length -= 1;
         append(traced, links, forth, segment, stride);
     }
-    // 3. The beginning of a loop overlaps its end.
+    // 3. In a loop the beginning overlaps the end.
     if segment.len() > 1 && adjacent(segment[1], segment[segment.len() - 1], stride) {
         found(&segment[1..]);
     } else {
@@ -82,7 +84,8 @@ pub(super) fn segments(trees: &mut Trees, stride: usize, mut found: impl FnMut(&
     }
 }
 
-/// Finds the longest path down from every trace; of equal ones that to the left or up. Returns the root's children.
+/// Finds the longest path down from every trace; of two equal paths, the one to the left or up. Returns the root's
+/// children.
 fn measure(traces: &[Trace], traced: usize, links: &mut Vec<Link>) -> [usize; 2] {
     links.clear();
     links.extend(traces.iter().map(|trace| Link { first: trace.first, length: 0, path: 0, next: ROOT }));
@@ -110,7 +113,8 @@ fn append(traced: &[usize], links: &mut [Link], trace: usize, segment: &mut Vec<
     let mut trace = trace;
     while trace != ROOT {
         let Link { first, length, next, .. } = links[trace];
-        // A trace left without pixels (of the anchor alone, removed above) trims by the first one traced after it.
+        // A trace may have no pixels left (it had only the anchor, which was removed above). The pixel used for trimming is
+        // then the one that was traced next.
         trim(segment, traced[first], stride);
         let mut pixels = &traced[first..first + length];
         if let (Some(last), [_, second, ..]) = (segment.last(), pixels)
@@ -124,8 +128,8 @@ fn append(traced: &[usize], links: &mut [Link], trace: usize, segment: &mut Vec<
     }
 }
 
-/// Removes the pixels at the end of `segment` that `next` makes superfluous: its last pixel while the one before it touches
-/// `next` as well.
+/// Removes pixels from the end of `segment` that `next` makes redundant: the last pixel is removed as long as the one
+/// before it also touches `next`.
 fn trim(segment: &mut Vec<usize>, next: usize, stride: usize) {
     while segment.len() > 1 && adjacent(segment[segment.len() - 2], next, stride) {
         segment.pop();

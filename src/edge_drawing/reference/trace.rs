@@ -1,4 +1,4 @@
-//! Linking: the traces of every anchor, one anchor after the other, and their assembly to segments.
+//! Linking: follows the traces of one anchor after the other, and assembles them to segments.
 
 use super::assemble::{self, ROOT, Trace};
 use super::{ANCHOR_ONLY, EDGE, STATE, Trees, Word};
@@ -21,9 +21,9 @@ struct Heading {
     side: usize,
     /// The direction of the edges that it follows: [`Word::VERTICAL`] where the heading is up or down, else 0.
     direction: u32,
-    /// The ranks of the diagonals on the minus and the plus side among anchors and marked pixels.
+    /// The ranks of the diagonals on the minus and on the plus side, if they are anchors or marked pixels.
     ranks: [u32; 2],
-    /// The headings of the traces across: the one that is made first, and the other.
+    /// The headings of the traces across: the one that is followed first, then the other.
     across: [usize; 2],
 }
 
@@ -58,8 +58,8 @@ pub(super) fn link<W: Word>(
     ticker: &Ticker,
     mut found: impl FnMut(&[usize], &[W]),
 ) -> Result<()> {
-    /// The number of anchors whose words are read ahead together: they lie far apart, and waiting for memory one by one
-    /// takes longer than their traces.
+    /// The number of anchors whose words are prefetched together. Anchors lie far apart in memory, and waiting for each
+    /// one's cache miss would take longer than its traces.
     const AHEAD: usize = 64;
     let headings = headings::<W>(stride);
     let longest = stride.max(words.len() / stride);
@@ -86,7 +86,7 @@ pub(super) fn link<W: Word>(
     Ok(())
 }
 
-/// Reads the words that the first steps from an anchor will need.
+/// Reads the words that the first steps from an anchor need, to bring them into the cache.
 fn touch<W: Word>(words: &[W], stride: usize, index: usize) -> u32 {
     if words[index].bits() & ANCHOR_ONLY == 0 {
         return 0;
@@ -109,7 +109,7 @@ impl Trees {
     }
 }
 
-/// Makes all traces of one anchor: fills the lists of traced pixels and of traces, and returns the tree's length.
+/// Follows all traces of one anchor: fills the lists of traced pixels and of traces, and returns the tree's length.
 fn tree<W: Word>(
     words: &mut [W],
     headings: &[Heading; 4],
@@ -118,7 +118,7 @@ fn tree<W: Word>(
     trees: &mut Trees,
     ticker: &Ticker,
 ) -> Result<usize> {
-    /// The number of traces between two polls for cancellation; one is no longer than a side of the image, `longest`.
+    /// The number of traces between two polls for cancellation. A trace is no longer than a side of the image, `longest`.
     const TRACES: usize = 256;
     let Trees { traced, traces, stack, .. } = trees;
     traced.clear();
@@ -155,8 +155,8 @@ fn tree<W: Word>(
             // 2. Step to the best of the three pixels ahead.
             at = at.wrapping_add(ahead);
             let [a, b, c] = [at.wrapping_sub(side), at, at.wrapping_add(side)].map(|index| words[index].bits());
-            // Anchors and marked pixels rank above all gradients. Of equal gradients straight is first, then the plus side.
-            // The code has no branches, because the course of an edge cannot be predicted.
+            // Anchors and marked pixels rank above all gradients. Of equal gradients, straight comes first, then the plus
+            // side. The code has no branches, because the processor cannot predict the course of an edge.
             let key = |word: u32, rank: u32, equal: u32| {
                 select_unpredictable(word & EDGE != 0, W::VERTICAL | rank, word & W::GRADIENT | equal)
             };

@@ -1,9 +1,9 @@
-//! The pixels at which the chains of an edge map may begin, 64 at a time.
+//! Finds the pixels at which the chains of an edge map may begin, 64 at a time.
 //!
-//! Most chains of a real edge map have a few points and are dropped. Following each only to measure its length would take
-//! longer than everything else, so the pixels of short chains are excluded here by erosion and dilation along the links:
-//! pixels next to a node are removed from all chains at once, a few times, and the remaining ones grow back as often. A
-//! chain of enough points gets all of its pixels back; of a short one nothing is left to grow.
+//! Most chains of a real edge map have only a few points, and are dropped. Following each one just to measure its length
+//! would take longer than everything else. So the pixels of short chains are excluded here by erosion and dilation along
+//! the links: a few times, the pixels next to a node are removed from all chains at once, and then the remaining ones grow
+//! back as many times. A chain of enough points gets all of its pixels back; nothing is left of a short one.
 
 use super::super::edge_map::{EdgeMap, WORD, three_bits};
 use super::planes::{Around, Plane, linked};
@@ -20,12 +20,13 @@ pub(super) struct Candidates {
     stride: usize,
     /// The index of the band's first word among the map's.
     first_word: usize,
-    /// Nodes, and pixels of two links that both lead onward in raster order: every loop's first pixel is one. Where short
-    /// chains do not count, only those that are, or are linked to, pixels of chains long enough.
+    /// The starts: nodes, and pixels whose two links both lead onward in raster order, such as the first pixel of every
+    /// loop. If short chains do not count, only starts that are, or are linked to, pixels of chains that are long enough.
     starts: Vec<u64>,
     /// The number of starts before each word.
     before: Vec<usize>,
-    /// The pixels of two links of chains long enough, from the row above the band on; `None` where all chains count.
+    /// The pixels with two links in chains that are long enough, from the row above the band on; `None` if all chains
+    /// count.
     between: Option<Plane>,
 }
 
@@ -34,9 +35,10 @@ impl Candidates {
     #[inline(always)]
     pub(super) fn find(map: &EdgeMap, rows: Range<usize>, min_length: usize) -> Result<Self> {
         let stride = map.stride();
-        // A chain of n points has at least n − 2 between nodes, and p erosions leave one of 2·p + 1 in a row.
+        // A chain of n points has at least n − 2 points between its nodes, and p erosions leave one pixel of 2·p + 1
+        // successive ones.
         let erosions = (min_length.saturating_sub(3) / 2).min(MAX_EROSIONS);
-        // Each pass needs one row more on either side than it computes, and the last has to compute one.
+        // Each pass reads one more row on either side than it computes, and the last pass computes one row beside the band.
         let halo = 2 * erosions + 1;
         let near = |by: usize| rows.start.saturating_sub(by)..map.height().min(rows.end + by);
         let mut two = Plane::new(&rows, halo, stride)?;
@@ -85,7 +87,7 @@ impl Candidates {
         self.starts[index]
     }
 
-    /// Returns the number of a start among the band's; `None` outside the band.
+    /// Returns the number of a start among those of the band; `None` outside the band.
     #[inline(always)]
     pub(super) fn rank(&self, index: usize) -> Option<usize> {
         let (word, bit) = ((index / WORD).wrapping_sub(self.first_word), index % WORD);
@@ -93,7 +95,7 @@ impl Candidates {
         Some(self.before[word] + (starts & ((1 << bit) - 1)).count_ones() as usize)
     }
 
-    /// Returns the neighbours of a start through which chains long enough may lead, as bits.
+    /// Returns, as bits, the neighbours of a start through which chains that are long enough may lead.
     #[inline(always)]
     pub(super) fn ways(&self, index: usize) -> u8 {
         let Some(between) = &self.between else { return u8::MAX };
@@ -105,7 +107,7 @@ impl Candidates {
     }
 }
 
-/// Finds the pixels of two links.
+/// Finds the pixels with exactly two links.
 #[inline(always)]
 fn find_two(map: &EdgeMap, rows: &Range<usize>, two: &mut [u64]) {
     let map = Around::of_map(map, rows);
@@ -114,7 +116,7 @@ fn find_two(map: &EdgeMap, rows: &Range<usize>, two: &mut [u64]) {
     }
 }
 
-/// Finds the pixels of `two` links whose links lead onward in raster order.
+/// Finds the pixels of `two` whose links both lead onward in raster order.
 #[inline(always)]
 fn find_tops(map: &EdgeMap, rows: &Range<usize>, two: &[u64], tops: &mut [u64]) {
     let map = Around::of_map(map, rows);
@@ -124,7 +126,7 @@ fn find_tops(map: &EdgeMap, rows: &Range<usize>, two: &[u64], tops: &mut [u64]) 
     }
 }
 
-/// Adds the nodes to the starts: all, or those linked to pixels that were kept.
+/// Adds nodes to the starts: all of them, or only those that are linked to kept pixels.
 #[inline(always)]
 fn add_nodes(map: &EdgeMap, rows: &Range<usize>, two: &Plane, kept: Option<&Plane>, starts: &mut [u64]) {
     let around_map = Around::of_map(map, rows);
@@ -145,8 +147,8 @@ fn add_nodes(map: &EdgeMap, rows: &Range<usize>, two: &Plane, kept: Option<&Plan
     }
 }
 
-/// Computes each word of `next` from those of `kept` and `two` and from the pixels that are linked to kept ones, and to
-/// others.
+/// Computes each word of `next` from four words: `kept`, `two`, the pixels that are linked to kept ones, and the pixels
+/// that are linked to others.
 #[inline(always)]
 fn pass(
     map: &EdgeMap,

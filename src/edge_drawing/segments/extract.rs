@@ -1,10 +1,10 @@
 //! The extraction of segments from an edge map, on all threads.
 //!
 //! Segments are extracted from the [thinned](super::thin) map. Two of its pixels are linked if they are 4-neighbours, or
-//! diagonal neighbours that have no common 4-neighbour on the map (m-adjacency). A pixel that does not have exactly two links
-//! is a node: an end, a junction, a pixel by itself. A chain runs from node to node over pixels of two links, both nodes
-//! included; a chain without a node is a loop. The links of a pixel follow from its eight neighbours, so a chain can be
-//! followed on the map itself, from any pixel.
+//! diagonal neighbours that have no common 4-neighbour on the map (m-adjacency). A pixel that does not have exactly two
+//! links is a node: an end, a junction or an isolated pixel. A chain runs from node to node over pixels with two links, and
+//! includes both nodes; a chain without a node is a loop. The links of a pixel depend only on its eight neighbours, so a
+//! chain can be followed on the map itself, from any pixel.
 //!
 //! Rows are divided into bands, one task each. A task processes the chains that begin in its band, in raster order. This is
 //! the canonical order, whatever the bands are: a chain begins at the end with the smaller raster index, a loop at its
@@ -54,18 +54,20 @@ const fn links() -> [u8; 512] {
 
 /// The links towards neighbours with a smaller raster index.
 const UPWARD: u8 = 0x0f;
-/// The mark of a start of which all links are done.
+/// The value for a start whose links are all done.
 const ALL: u8 = 0xff;
 
-/// The smallest number of rows in a band, so that few chains are followed from two bands.
+/// The smallest number of rows in a band. It is not too small, so that few chains cross bands and are followed twice.
 const MIN_ROWS: usize = 64;
-/// The largest number of rows in a band, so that joining the bands' segments polls often enough for cancellation.
+/// The largest number of rows in a band. It bounds the segments of a band, because joining them polls for cancellation once
+/// per band.
 const MAX_ROWS: usize = 512;
 /// The number of bands per thread: several, so that a band with many edges does not delay all.
 const BANDS_PER_THREAD: usize = 4;
 
-/// Extracts the segments of one slice with this edge map. Chains of fewer than `min_length` points are dropped. `gradient`
-/// returns |gx| + |gy| of an edge pixel, in the working image's units; `unit` is one of these in the image's own.
+/// Extracts the segments of one slice from its edge map. Chains of fewer than `min_length` points are dropped. `gradient`
+/// returns |gx| + |gy| of an edge pixel in the working image's units; `unit` is the size of such a unit in the image's own
+/// units.
 pub(in super::super) fn extract(
     map: &EdgeMap,
     slice: u32,
@@ -134,7 +136,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
         let start = Cursor { index: self.map.bit_index(x, y), point: Point { x: x as u32, y: y as u32 } };
         let links = band.links(start.index);
         let Some(rank) = band.candidates.rank(start.index) else { return Ok(()) };
-        // 1. A pixel of two links is the top of a loop, or of an arch, at which no chain begins.
+        // 1. A start with two links is the first pixel of a loop, or just the top of an arch, at which no chain begins.
         if links.count_ones() == 2 {
             if band.done[rank] == 0 && band.is_loop(start, links)? {
                 let from = part.points.len();
@@ -151,7 +153,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
             part.points.push(start.point);
             return self.finish(part, from, false);
         }
-        // 3. Any other node: a chain along each link that was not followed from its other end.
+        // 3. Any other node: follow each link that was not followed from its other end.
         let mut todo = links & band.candidates.ways(start.index);
         while todo != 0 {
             let link = todo.trailing_zeros() as usize;
@@ -174,7 +176,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
         Ok(())
     }
 
-    /// Makes the points after `from` a segment, if they are enough.
+    /// Makes a segment of the points from `from` on, if they are enough.
     #[inline(always)]
     fn finish(&self, part: &mut Segments, from: usize, closed: bool) -> Result<()> {
         let points = &part.points[from..];
@@ -182,7 +184,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
             part.points.truncate(from);
             return Ok(());
         }
-        // The sum of whole numbers is exact, in any order.
+        // The sum of integers is exact, whatever the order.
         let sum: u64 = points.iter().map(|point| u64::from((self.gradient)(*point))).sum();
         let mean = sum as f64 / points.len() as f64 * self.unit;
         part.close(closed, self.slice, finite_f32(mean))
@@ -199,7 +201,7 @@ struct Cursor {
 /// A band, with its pixels at which segments may begin.
 struct Band<'a> {
     map: &'a EdgeMap,
-    /// The steps to the eight neighbours, in bits of the map.
+    /// The distances to the eight neighbours, in bits of the map.
     steps: [usize; 8],
     candidates: Candidates,
     ticker: &'a Ticker,
@@ -217,7 +219,7 @@ impl<'a> Band<'a> {
         Ok(Self { map, steps, candidates, ticker, done })
     }
 
-    /// Notes that these links of a start need not be followed, if it is in the band.
+    /// Records that these links of a start need not be followed, if the start is in the band.
     #[inline(always)]
     fn mark(&mut self, index: usize, links: u8) {
         if let Some(rank) = self.candidates.rank(index) {
@@ -243,8 +245,8 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Follows `link` from `start` to the next node, or round a loop to the start again, and appends all points on the way,
-    /// both ends included. Returns the end.
+    /// Follows `link` from `start` to the next node, or around a loop back to the start, and appends all points on the way,
+    /// including both ends. Returns the end.
     #[inline(always)]
     fn follow(&mut self, start: Cursor, link: usize, points: &mut Vec<Point>) -> Result<Cursor> {
         let mut at = start;
@@ -276,8 +278,8 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Returns whether `top`, a pixel with these two links, is the first pixel of a loop without a node. It follows both
-    /// links alternately, so that the shorter side decides.
+    /// Tells whether `top`, a pixel with these two links, is the first pixel of a loop without a node. It follows both
+    /// links in alternation, so the time depends on the shorter side.
     #[inline(always)]
     fn is_loop(&self, top: Cursor, links: u8) -> Result<bool> {
         let first = links.trailing_zeros() as usize;

@@ -1,18 +1,18 @@
-//! Planes of bits, processed 64 pixels at a time with their neighbours.
+//! Planes of bits. They are processed 64 pixels at a time, with their neighbours.
 
 use super::super::edge_map::EdgeMap;
 use crate::error::Result;
 use crate::image::zeroed;
 use std::ops::Range;
 
-/// A bit for each pixel of the band and of some rows around it; outside the image it is 0.
+/// One bit for each pixel of a band and of some rows above and below it. Bits outside the image are 0.
 pub(super) struct Plane {
     /// The first row of the band.
     start: usize,
     /// The index of the band's first word.
     inside: usize,
     stride: usize,
-    /// The words of the rows, with one more at either end for the pixels beside the first and the last.
+    /// The words of the rows, with one more word at either end, so that the first and the last pixel have neighbours.
     words: Vec<u64>,
 }
 
@@ -22,7 +22,8 @@ impl Plane {
         Ok(Self { start: rows.start, inside: 1 + halo * stride, stride, words })
     }
 
-    /// Copies all words of a plane of the same band and halo. A clone would allocate, which may end the process.
+    /// Copies all words of a plane of the same band and halo. A clone would allocate, and end the process when out of
+    /// memory.
     pub(super) fn copy_from(&mut self, other: &Self) {
         self.words.copy_from_slice(&other.words);
     }
@@ -58,7 +59,7 @@ impl Plane {
     }
 }
 
-/// Some rows with those above and below, each as the words before, at and after.
+/// Rows of words with the rows above and below; of each row the words before, at and after every position.
 pub(super) struct Around<'a>([[&'a [u64]; 3]; 3]);
 
 impl<'a> Around<'a> {
@@ -80,8 +81,8 @@ impl<'a> Around<'a> {
         self.0[1][1][i]
     }
 
-    /// Returns the eight neighbours of 64 pixels, in raster order. A row's last bit is always 0, so the end of a row is no
-    /// neighbour of the beginning of the next.
+    /// Returns the eight neighbours of 64 pixels, in raster order. A row's last bit is always 0, so the end of a row does
+    /// not count as a neighbour of the beginning of the next.
     #[inline(always)]
     pub(super) fn neighbours(&self, i: usize) -> [u64; 8] {
         let west = |row: &[&[u64]; 3]| row[1][i] << 1 | row[0][i] >> 63;
@@ -90,7 +91,8 @@ impl<'a> Around<'a> {
         [west(above), above[1][i], east(above), west(here), east(here), west(below), below[1][i], east(below)]
     }
 
-    /// Returns the links of 64 pixels of an edge map: a diagonal one only where neither pixel beside it is an edge.
+    /// Returns the links of 64 pixels of an edge map. A diagonal neighbour is linked only if neither common 4-neighbour is
+    /// an edge.
     #[inline(always)]
     pub(super) fn links(&self, i: usize) -> [u64; 8] {
         let [north_west, north, north_east, west, east, south_west, south, south_east] = self.neighbours(i);
@@ -107,10 +109,10 @@ impl<'a> Around<'a> {
         ]
     }
 
-    /// Returns the pixels, of 64 of an edge map, that have one link, two, and more.
+    /// Tells which of 64 pixels of an edge map have one link, two links, and more.
     #[inline(always)]
     pub(super) fn link_counts(&self, i: usize) -> LinkCounts {
-        // The counts of 64 pixels at once: bit 0, bit 1, and a bit that is set from four on.
+        // Count the links of 64 pixels at once: bit 0 of the counts, bit 1, and a bit that is set for four and more.
         let (mut ones, mut twos, mut fours) = (0, 0, 0);
         for link in self.links(i) {
             let carry = ones & link;
@@ -129,7 +131,7 @@ pub(super) struct LinkCounts {
     pub(super) more: u64,
 }
 
-/// Returns the pixels, of 64, that are linked to pixels of a plane, and those that are linked to others.
+/// Tells which of 64 pixels are linked to pixels of a plane, and which are linked to others.
 #[inline(always)]
 pub(super) fn linked(map: &Around<'_>, plane: &Around<'_>, i: usize) -> (u64, u64) {
     let (mut to_set, mut to_others) = (0, 0);

@@ -1,14 +1,15 @@
 //! Thinning: the copy of an edge map from which segments are extracted, with lines one pixel wide and no spurs of one pixel.
 //!
-//! An edge is two pixels wide or more where neighbouring gradients are equal, at the sides of hard-edged shapes above all,
-//! and every pixel of it is a junction. Pixels are therefore removed from its sides, north, south, west and east after each
-//! other: from each side, at once, the pixels that are open to it, are the corner of a block of 2 × 2 edge pixels on the
-//! other side, and whose eight neighbours stay connected without them. This joins, splits and fills nothing. Pixels at the
-//! image's border are not open to it, so lines still reach it. Thinning ends when a round of four sides changes nothing, or
-//! after [`MAX_ROUNDS`] rounds: an area too wide for these is no line.
+//! An edge is two pixels wide or more where neighbouring gradients are equal, most often along sharp synthetic edges, and
+//! each of its pixels is then a junction. So pixels are removed from the four sides in turn: north, south, west and east.
+//! From each side all pixels are removed at once that have no edge neighbour on that side, are the corner of a block of 2 ×
+//! 2 edge pixels on the opposite side, and whose eight neighbours stay connected without them. This joins, splits and fills
+//! nothing. Pixels at the image's border are not removed from that side, so lines still reach the border. Thinning ends
+//! when a round of four sides changes nothing, or after [`MAX_ROUNDS`] rounds; an area that is wider than that is not a
+//! line.
 //!
-//! Last, ends that are linked to a junction are removed. Such spurs are the corners of outlines and the remains of wide
-//! stretches, and each would cut a line in two.
+//! Finally, ends that are linked to a junction are removed. Such spurs remain at the corners of outlines and of wide parts,
+//! and each would cut a line in two.
 
 use super::super::edge_map::{EdgeMap, WORD};
 use super::planes::{Around, Plane};
@@ -28,8 +29,8 @@ pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
     let arch = Arch::new();
     let bands = (0..map.height()).step_by(ROWS).map(|start| start..map.height().min(start + ROWS));
     let bands: Vec<Range<usize>> = collected(bands)?;
-    // The active bands, which may change, are at first those with a block, and then those that, or whose neighbours, the
-    // last round changed. In all others `thinned` and `other` are equal.
+    // Only active bands may change. At first these are the bands that contain a block; then those that have changed in the
+    // last round, and their neighbours. In all other bands `thinned` and `other` are equal.
     let mut active = par_collected(bands.par_iter().map(|rows| arch.dispatch(HasBlock { map, rows })))?;
     if !active.contains(&true) {
         let mut pruned = EdgeMap::new(map.width(), map.height())?;
@@ -61,7 +62,7 @@ const EAST: usize = 1;
 const SOUTH: usize = 2;
 const WEST: usize = 3;
 
-/// Removes pixels from one side: writes the active bands of `to`, and notes those that differ from `from`.
+/// Removes pixels from one side: writes the active bands of `to`, and records which differ from `from`.
 fn thin_side<const SIDE: usize>(
     arch: Arch,
     from: &EdgeMap,
@@ -79,7 +80,7 @@ fn thin_side<const SIDE: usize>(
     })
 }
 
-/// The test whether a band has pixels of a block of 2 × 2 edge pixels.
+/// Tests whether a band has pixels of a block of 2 × 2 edge pixels.
 struct HasBlock<'a> {
     map: &'a EdgeMap,
     rows: &'a Range<usize>,
@@ -102,7 +103,7 @@ impl WithSimd for HasBlock<'_> {
     }
 }
 
-/// The task of removing a band's pixels from one side. It returns whether the band changed.
+/// The task that removes a band's pixels from one side. It returns true if the band has changed.
 struct Side<'a, const SIDE: usize> {
     from: &'a EdgeMap,
     rows: &'a Range<usize>,
@@ -119,9 +120,9 @@ impl<const SIDE: usize> WithSimd for Side<'_, SIDE> {
         for (i, to) in to.iter_mut().enumerate() {
             let [north_west, north, north_east, west, east, south_west, south, south_east] = around.neighbours(i);
             let ring = [north, north_east, east, south_east, south, south_west, west, north_west];
-            // The neighbours are turned as if the side were the north.
+            // Turn the neighbours so that the side becomes north.
             let [n, ne, e, se, s, sw, w, nw] = std::array::from_fn(|k| ring[(2 * SIDE + k) % 8]);
-            // The neighbours are connected when exactly one side is open and followed by an edge.
+            // The neighbours are connected if, going around, exactly one open side neighbour is followed by an edge.
             let [a, b, c, d] = [!e & (ne | n), !n & (nw | w), !w & (sw | s), !s & (se | e)];
             let one_piece = (a ^ b ^ c ^ d) & !(a & b | c & d);
             let here = around.here(i);
@@ -129,7 +130,7 @@ impl<const SIDE: usize> WithSimd for Side<'_, SIDE> {
         }
         let (stride, height) = (from.stride(), from.height());
         let was = &from.words()[from.first_word(rows.start)..][..to.len()];
-        // Pixels at this border stay.
+        // Pixels at this border of the image stay.
         let column = if SIDE == EAST { from.width() - 1 } else { 0 };
         match SIDE {
             NORTH if rows.start == 0 => to[..stride].copy_from_slice(&was[..stride]),
@@ -156,7 +157,7 @@ fn prune(arch: Arch, from: &EdgeMap, bands: &[Range<usize>], to: &mut EdgeMap, t
     })
 }
 
-/// The task of removing the ends of a band that are linked to junctions.
+/// The task that removes the ends of a band that are linked to junctions.
 struct Prune<'a> {
     from: &'a EdgeMap,
     rows: &'a Range<usize>,
