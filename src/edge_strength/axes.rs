@@ -7,24 +7,27 @@
 //! A = v_x v_y (v_xx − v_yy) + v_xy (v_y² − v_x²) = −|∇v|² d|∇v|/ds = 0
 //! ```
 //!
-//! They form curves, by [isolines] of A at level 0. **S+** axes, where |∇v| is smallest, are axes of
-//! symmetry, which begin at protrusions of the shape; **S−** axes, where it is largest, begin at indentations and at sides.
-//! ∂A/∂s has the sign of the second derivative, reversed; on curves with the higher values of A to the right it is negative
-//! exactly where v falls. So an S+ axis ends, and an S− axis begins, at its lowest v.
+//! These points form curves, which are the [isolines] of A at level 0. **S+** axes, where |∇v| is smallest, are axes of
+//! symmetry; they begin at protrusions of the shape. **S−** axes, where |∇v| is largest, begin at indentations and at
+//! sides. The sign of ∂A/∂s tells them apart, because it is opposite to that of the second derivative of |∇v|. On a curve
+//! that has the higher values of A on its right, ∂A/∂s is negative exactly where v decreases along the curve. So an S+ axis
+//! ends, and an S− axis begins, at its lowest v.
 //!
-//! **Critical points** are those where ∇v = 0: **elliptic** where v is smallest, in the centre of a part of the shape, and
-//! **hyperbolic** at a saddle, in a neck between two parts. Axes that come within a pixel of one end in it.
+//! **Critical points** are the points where ∇v = 0. They are **elliptic** at a minimum of v, in the centre of a part of the
+//! shape, and **hyperbolic** at a saddle, in a neck between two parts. Axes that come within a pixel of a critical point
+//! end in it.
 //!
-//! * **Derivatives** are those of the quadratic that is nearest to ln v on 3 × 3 pixels. The level curves of ln v are those
-//!   of v, and |∇ ln v| = |∇v|/v has the same extrema on them, as v is constant there. But v decays exponentially, while
-//!   ln v is nearly linear, which differences of pixels follow as well far from the shape as next to it.
-//! * **Left out** are pixels on the shape (v = 1), below the smallest strength, at the border of the image and next to any of
-//!   these, because there a derivative is that of something else.
-//! * **Rounding:** v, a 32-bit number, is taken to be wrong by one part in 2²³. An axis passes a pixel only if A exceeds what
-//!   this may do to it there or at one of the eight neighbours; a critical point is one only if ln v bends by more in every
-//!   direction. So there is none where v is 0, constant, or a function of one direction.
+//! * **Derivatives** are taken from the least-squares quadratic fit of ln v on 3 × 3 pixels. ln v has the same level curves
+//!   as v, and |∇ ln v| = |∇v|/v has the same extrema on them, because v is constant on each. But v decays exponentially,
+//!   while ln v is nearly linear, so differences of ln v are as accurate far from the shape as next to it.
+//! * **Excluded pixels** are those on the shape (v = 1), below the smallest strength, at the border of the image, and next
+//!   to any of these, because there the fit would mix different things.
+//! * **Rounding:** v is a 32-bit number with an assumed relative error of 2⁻²³. An axis passes a pixel only if A, there or
+//!   at one of the eight neighbours, is larger than the error that this may cause. A critical point is accepted only if the
+//!   second derivatives of ln v are larger than theirs in every direction. So there are no axes and critical points where v
+//!   is 0, constant, or varies along one direction only.
 //!
-//! The CPU computes all of this with every context, in double precision.
+//! The CPU computes all of this in double precision, whichever device the context has.
 
 use super::parameters;
 use crate::device::{Context, in_host_memory};
@@ -46,24 +49,24 @@ use std::time::Instant;
 /// The name of the stage that progress callbacks get.
 const STAGE: &str = "axes";
 
-/// The part of v by which rounding may have changed it.
+/// The relative rounding error of v that is assumed.
 const ROUNDING: f64 = f32::EPSILON as f64;
 
-/// The largest distance along x and y of a critical point from the pixel whose neighbourhood it is computed from. It is more
-/// than half a pixel because two neighbours may each find it nearer to the other.
+/// The largest distance along x and along y of a critical point from the pixel whose neighbourhood it is computed from. It
+/// is more than half a pixel because each of two neighbouring pixels may find it closer to the other one.
 const REACH: f64 = 0.75;
 
-/// The distance along x and y within which critical points are one, and axes end in it.
+/// The distance along x and y within which critical points are merged, and within which axes end in one.
 const NEAR: f64 = 1.0;
 
-/// The distance of pixels whose critical points may be near to each other.
+/// The largest distance in pixels of two pixels whose critical points may have to be merged.
 const AROUND: usize = 2;
 
-/// The pixels of one task, and the fewest rows, as each task computes the logarithms of some rows around its own, too.
+/// The pixels of one task, and its fewest rows: each task also computes the logarithms of some rows around its own.
 const TASK_PIXELS: usize = 1 << 16;
 const LEAST_ROWS: usize = 16;
 
-/// The points of a curve that are processed without a look at the ticker.
+/// The number of points of a curve between two polls for cancellation.
 const POINTS_PER_CHECK: usize = 1 << 14;
 
 /// The curves of one task.
@@ -72,15 +75,15 @@ const TASK_CURVES: usize = 256;
 /// The parameters of [`axes`]; [`AxisParams::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisParams {
-    /// The smallest strength that is used, more than 0 and less than 1. Default 1e-4. A smaller one follows axes further from
-    /// the shape, where v is less exact: by its tolerance if it converged, and by the square shape of pixels, which
-    /// iterations spread along, if it did not.
+    /// The smallest strength that is used, greater than 0 and less than 1. Default 1e-4. A smaller one follows axes farther
+    /// from the shape, where v is less accurate: a converged v because of its tolerance, and one of few iterations because
+    /// these spread along the pixel grid.
     pub min_strength: f64,
-    /// The smallest length of an axis, in pixels, at least 0. Default 5. A larger one leaves out more of the short axes that
-    /// the steps of an outline between pixels make.
+    /// The smallest length of an axis, in pixels, at least 0. Default 5. A larger one removes more of the short axes that
+    /// begin at the pixel steps of an outline.
     pub min_length: f64,
-    /// The pixel's size along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, in which lengths are measured;
-    /// all else is in pixels. Default 1, 1.
+    /// The pixel's size along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other. It is used for the lengths
+    /// of the result only; everything else is in pixels. Default 1, 1.
     pub spacing: [f64; 2],
 }
 
@@ -96,14 +99,15 @@ impl Default for AxisParams {
 
 /// Finds the axes and the critical points of an edge strength, slice by slice; replaces `found` on success.
 ///
-/// `strength` is the output of [`run`](super::run): f32, one slice or a stack, in host or device memory, or read by functions
-/// ([`Source`](crate::Source)). Of each slice the critical points come first, row by row, as polylines of one point with
-/// [`Polylines::ELLIPTIC`] or [`Polylines::HYPERBOLIC`]; then the axes, open polylines with [`Polylines::S_PLUS`] or
-/// [`Polylines::S_MINUS`], in the order of the isolines that they are parts of. An S+ axis leads downwards in v, an S− axis
-/// upwards. The level of a polyline is the smallest v on it.
+/// `strength` is the output of [`run`](super::run): f32, one slice or a stack, in host or device memory, or read by
+/// functions ([`Source`](crate::Source)). For each slice the critical points come first, row by row, as polylines of one
+/// point with the flag [`Polylines::ELLIPTIC`] or [`Polylines::HYPERBOLIC`]. The axes follow as open polylines with the
+/// flag [`Polylines::S_PLUS`] or [`Polylines::S_MINUS`], in the order of the isolines that they are part of. Along an S+
+/// axis v decreases, along an S− axis it increases. The level of a polyline is the smallest v on it.
 ///
-/// It runs on the CPU with every context, and gives the same bits for every number of threads. A strength that is exact far
-/// from the shape, thus a converged one, gives whole axes; one of n iterations those within some √n pixels of the shape.
+/// The CPU computes this with every context, and the result has the same bits for every number of threads. A converged
+/// strength is accurate far from the shape, and gives complete axes; n iterations give axes within about √n pixels of the
+/// shape.
 ///
 /// # Errors
 /// A parameter out of range, another type than f32, an image without pixels or with sides of more than 2³² − 1 pixels, out of
@@ -261,16 +265,16 @@ fn points(critical: &[Critical]) -> Result<Polylines> {
     })
 }
 
-/// Returns ln v of a pixel; NaN of one that is left out.
+/// Returns ln v of a pixel, or NaN if the pixel is excluded.
 fn log(strength: f32, min_strength: f64) -> f64 {
     let strength = f64::from(strength);
     if strength >= min_strength && strength < 1.0 { strength.ln() } else { f64::NAN }
 }
 
-/// The derivatives, at the middle pixel, of the quadratic that is nearest to 3 × 3 values in the sense of least squares.
+/// The derivatives, at the middle pixel, of the quadratic that fits 3 × 3 values best in the sense of least squares.
 ///
-/// Each sum is of the same numbers in an order that a mirrored or transposed image has, too, so that its derivatives, and A,
-/// are the same up to their sign.
+/// Sums are ordered so that a mirrored or transposed image adds the same numbers in the same order. Its derivatives, and A,
+/// are then equal up to their sign.
 #[derive(Clone, Copy)]
 struct Fit {
     x: f64,
@@ -294,8 +298,8 @@ impl Fit {
         fit.xx.is_finite().then_some(fit)
     }
 
-    /// Returns A, and the largest error that rounding of v may make in it: values are then off by [`ROUNDING`], x, y and xy
-    /// by as much, and xx − yy by four times as much.
+    /// Returns A, and the largest error that the rounding of v may cause in it: values of ln v have an error of up to
+    /// [`ROUNDING`], `x`, `y` and `xy` have the same one, and `xx − yy` has four times as much.
     fn variation(&self) -> [f64; 2] {
         let Self { x, y, xx, yy, xy } = *self;
         let [product, squares] = [x * y, y * y - x * x];
@@ -303,20 +307,21 @@ impl Fit {
         [product * (xx - yy) + xy * squares, ROUNDING * error]
     }
 
-    /// Returns the offset of a critical point within reach, how much the values change up to there, and whether it is
-    /// elliptic.
+    /// Returns the offset of a critical point within reach, the change of the values from the middle pixel to that point,
+    /// and true if it is elliptic.
     fn critical(&self) -> Option<([f64; 2], f64, bool)> {
         let Self { x, y, xx, yy, xy } = *self;
         let determinant = xx * yy - xy * xy;
         let [dx, dy] = [(xy * y - yy * x) / determinant, (xy * x - xx * y) / determinant];
-        // Not within reach, too, are numbers that are not finite.
+        // The negated test also rejects numbers that are not finite.
         if !(dx.abs() <= REACH && dy.abs() <= REACH) {
             return None;
         }
         let (mean, half) = (0.5 * (xx + yy), 0.5 * (xx - yy));
         let spread = (half * half + xy * xy).sqrt();
         let [low, high] = [mean - spread, mean + spread];
-        // Second derivatives are off by up to four times the rounding. A point with both negative is a maximum.
+        // Second derivatives have an error of up to four times the rounding error. If both are negative, the point is a
+        // maximum.
         let bends = low.abs().min(high.abs()) > 4.0 * ROUNDING && high > 0.0;
         bends.then_some(([dx, dy], 0.5 * (x * dx + y * dy), low > 0.0))
     }
@@ -326,7 +331,7 @@ impl Fit {
 struct Critical {
     /// The row and the column of the pixel whose neighbourhood it was computed from.
     pixel: [usize; 2],
-    /// Its distance from that pixel, the larger of those along x and y.
+    /// Its distance from that pixel: the larger of the distances along x and along y.
     offset: f64,
     /// The position, x and y.
     at: [f64; 2],
@@ -336,18 +341,18 @@ struct Critical {
 }
 
 impl Critical {
-    /// Returns the distance of a point, the larger of those along x and y.
+    /// Returns the distance from a point: the larger of the distances along x and along y.
     fn distance(&self, [x, y]: [f64; 2]) -> f64 {
         (x - self.at[0]).abs().max((y - self.at[1]).abs())
     }
 
-    /// Orders critical points by how far they are from their pixel, then by their pixel.
+    /// Compares by the distance from the pixel, then by the pixel's position.
     fn compare(&self, other: &Self) -> Ordering {
         self.offset.total_cmp(&other.offset).then(self.pixel.cmp(&other.pixel))
     }
 }
 
-/// The logarithms of some rows and of those around them.
+/// The logarithms of the strength in some rows and in the rows around them.
 struct Window {
     width: usize,
     height: usize,
@@ -359,7 +364,7 @@ struct Window {
 impl Window {
     fn new(strength: ArrayView2<'_, f32>, rows: &Range<usize>, min_strength: f64) -> Result<Self> {
         let (height, width) = strength.dim();
-        // Critical points are compared with those of pixels around them, which depend on their neighbours.
+        // A critical point is compared with those of the pixels around it, each of which depends on its own neighbours.
         let halo = AROUND + 1;
         let (first, end) = (rows.start.saturating_sub(halo), height.min(rows.end + halo));
         let mut logs = reserved((end - first) * width)?;
@@ -369,7 +374,7 @@ impl Window {
         Ok(Self { width, height, first, logs })
     }
 
-    /// Returns the fit at a pixel; `None` at the border, and where it or a neighbour is left out.
+    /// Returns the fit at a pixel; `None` at the border, and if the pixel or a neighbour is excluded.
     fn fit(&self, x: usize, y: usize) -> Option<Fit> {
         if x == 0 || y == 0 || x + 1 >= self.width || y + 1 >= self.height {
             return None;
@@ -393,7 +398,7 @@ impl Window {
         })
     }
 
-    /// Returns the critical point of a pixel unless another pixel has found it more exactly.
+    /// Returns the critical point of a pixel, unless another pixel finds the same point closer to itself.
     fn only_critical(&self, x: usize, y: usize) -> Option<Critical> {
         let own = self.critical(x, y)?;
         let around = |at: usize, count: usize| at.saturating_sub(AROUND)..count.min(at + AROUND + 1);
@@ -406,7 +411,7 @@ impl Window {
     }
 }
 
-/// Writes A of some rows into `field`, NaN where it is left out, and returns their critical points.
+/// Writes A of some rows into `field`, with NaN at excluded pixels, and returns their critical points.
 fn variation(
     strength: ArrayView2<'_, f32>,
     rows: Range<usize>,
@@ -436,7 +441,8 @@ fn variation(
             }
         }
     }
-    // A is 0 on an axis: where its neighbours are clear, it need not be so itself.
+    // A is 0 on an axis, so it may be below its error there. It is kept if it is above its error at the pixel or at any
+    // neighbour.
     for (y, field) in rows.clone().zip(field.chunks_exact_mut(width)) {
         for (x, pixel) in field.iter_mut().enumerate() {
             let at = (y - around.start) * width + x;
@@ -453,7 +459,7 @@ fn variation(
 /// Splits curves on which A is 0 into axes.
 struct Splitter<'a> {
     strength: ArrayView2<'a, f32>,
-    /// By the row, then by the column of their pixels.
+    /// The critical points, sorted by the row, then by the column of their pixels.
     critical: &'a [Critical],
     params: &'a AxisParams,
     ticker: &'a Ticker,
@@ -465,7 +471,7 @@ struct Piece {
     points: Vec<[f64; 2]>,
     /// ln v of the first and of the last point.
     logs: [f64; 2],
-    /// The order of ln v of a point and the one before: less on S+, greater on S−, none if all are equal so far.
+    /// The comparison of ln v at a point with the point before: less on S+, greater on S−, and none while all are equal.
     turn: Option<Ordering>,
 }
 
@@ -503,9 +509,9 @@ impl Splitter<'_> {
         near.filter(|point| point.distance(at) < NEAR).min_by(|a, b| a.distance(at).total_cmp(&b.distance(at)))
     }
 
-    /// Appends the axes of a curve that has the higher values of A to its right.
+    /// Appends the axes of a curve that has the higher values of A on its right.
     fn split(&self, points: &[[f64; 2]], closed: bool, axes: &mut Polylines) -> Result<()> {
-        // All points of a curve that are near to a critical point are replaced by it.
+        // Replace all points of the curve that are near to a critical point by that point.
         let points = try_collected(points.iter().enumerate().map(|(index, point)| {
             if index % POINTS_PER_CHECK == 0 {
                 self.ticker.check()?;
@@ -515,7 +521,7 @@ impl Splitter<'_> {
                 None => (*point, self.log(*point), false),
             })
         }))?;
-        // The highest point of a closed curve is the end of an axis. An open curve has two ends.
+        // In a closed curve, begin at the highest point, which is the end of an axis.
         let highest = (0..points.len()).max_by(|a, b| points[*a].1.total_cmp(&points[*b].1).then(b.cmp(a)));
         let start = if closed { highest.unwrap_or(0) } else { 0 };
         let mut piece = Piece::default();

@@ -1,9 +1,8 @@
-//! Edge strength of an image on the CPU, from the caller's input to the caller's output: the slices of a stack, or a
-//! volume. [`fused`] is the fast path of a number of iterations, `scalar` the reference, `multigrid` the converged
-//! mode.
+//! Edge strength on the CPU, from the caller's input to the caller's output, for the slices of a stack or for a volume.
+//! [`fused`] is the fast path for a given number of iterations, `scalar` the reference, and `multigrid` the converged mode.
 //!
-//! The worker threads compute while the calling thread calls the progress callback. The fast path writes to the caller's
-//! memory itself if rows are contiguous there.
+//! The worker threads compute, while the calling thread calls the progress callback. The fast path writes directly to the
+//! caller's memory if its rows are contiguous.
 
 mod fused;
 
@@ -19,7 +18,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Returns whether the fast path has fused multiply-add, and so the bits of CUDA.
+/// Tells whether the fast path has fused multiply-add, and therefore returns the same bits as CUDA.
 pub(super) fn has_fused_multiply_add() -> bool {
     !matches!(pulp::Arch::new(), pulp::Arch::Scalar)
 }
@@ -44,8 +43,8 @@ pub(super) fn run(
     let started = Instant::now();
     let pool = context.pool();
     let ticker = Ticker::new(STAGE);
-    // 1. Decide how many slices are computed side by side. A volume is computed as a whole, with the slices on which those
-    // of the output depend.
+    // 1. Decide how many slices are computed in parallel. A volume is computed as a whole, including the slices on which
+    //    the output's slices depend.
     let [width, height, depth] = input.shape();
     let (field_depth, of_field, together) = match plan.dimensions {
         3 => (depth, own.clone(), own.len()),
@@ -110,7 +109,7 @@ struct Call<'a, 'i> {
     input: &'a Image<'i>,
     /// The shape of a slice, or of the volume.
     shape: [usize; 3],
-    /// The workspace of the fast path, where it is used.
+    /// The workspace of the fast path, if it is used.
     workspace: Option<fused::Workspace<'a>>,
     ticker: &'a Ticker,
 }
@@ -126,7 +125,7 @@ enum Values<'a> {
 }
 
 impl<'a> Call<'a, '_> {
-    /// Computes the slice or volume that begins with slice `z`, on that many threads, into `target` if there is one.
+    /// Computes the slice or volume that begins with slice `z` on `threads` threads, into `target` if it is given.
     fn solve(&self, z: usize, target: Option<ArrayViewMut3<'_, f32>>, threads: usize) -> Result<(Values<'a>, Outcome)> {
         let Self { plan, shape, ticker, .. } = *self;
         let pixels = InputPixels::new(self.input, z..z + shape[2], plan, self.initial)?;

@@ -1,9 +1,9 @@
 //! Edge strength on CUDA: the operation of the slice pipeline. Each slice in flight has two fields and a mask. [`launch`]
 //! starts the kernels, [`multigrid`] solves the converged mode.
 //!
-//! A volume that does not fit the device memory is cut into slabs along z. Each is read with a halo of a slice for each
-//! iteration: what the missing neighbours beyond it change reaches one slice further with every iteration, and never the
-//! slices of the slab itself. The converged mode has a halo for the steps of a cycle.
+//! A volume that does not fit the device memory is cut into slabs along z. Each is read with a halo of one slice per
+//! iteration: the error from missing neighbours beyond the halo spreads by one slice with every iteration, so it never
+//! reaches the slab's own slices. In the converged mode the halo covers the steps of a cycle.
 
 mod constants;
 mod field_layout;
@@ -28,8 +28,8 @@ use launch::Launcher;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns the least device memory with which the call can run, in bytes: that of one slot, or of the least slab of a volume
-/// that does not fit.
+/// Returns the least device memory with which the call can run, in bytes: that of one slot or, for a volume, of its
+/// thinnest slab.
 pub(super) fn min_device_bytes(
     context: &Context,
     plan: &Plan,
@@ -38,11 +38,11 @@ pub(super) fn min_device_bytes(
 ) -> Result<u64> {
     let (shape, whole) = (input.shape(), whole_bytes(plan, input));
     let Some(cuda) = context.cuda().filter(|_| plan.dimensions == 3) else { return Ok(whole) };
-    // By choice the GPU does at most twice the work of a volume that fits.
+    // If the device is chosen automatically, the GPU is used only if slabs cause at most twice the work.
     let least = match (plan.halo(), context.is_automatic()) {
         (Some(halo), true) => (4 * halo).max(1),
         (Some(halo), false) => 2 * halo + 1,
-        // Between two cycles the values are in host memory.
+        // Slabs of the converged mode keep the values in host memory between two cycles.
         (None, _) if matches!(output, ImageMut::Device(_)) => return Ok(whole),
         (None, true) => multigrid::LEAST_CHOSEN_SLICES,
         (None, false) => multigrid::LEAST_SLICES,
@@ -69,12 +69,11 @@ struct SlotLayout {
     raw_bytes: usize,
     /// The number of slices of the input.
     depth: usize,
-    /// The number of slices in front of those whose results are wanted, the number of these, and how many of them are those of
-    /// one slot.
+    /// The number of slices before the wanted ones, the number of wanted slices, and how many of these one slot computes.
     first: usize,
     wanted: usize,
     own: usize,
-    /// The number of slices that a slot reads in front of its own, unless the image begins there.
+    /// The number of slices that a slot reads before its own, as far as the image has them.
     halo: usize,
 }
 
@@ -95,14 +94,14 @@ impl SlotLayout {
         Self { field: FieldLayout::new(shape), raw_bytes, depth, first, wanted, own, halo }
     }
 
-    /// Makes the layout of a slot that fits the budget: of the volume, or else of a slab that is as deep as possible; or of
-    /// slices, as many as the kernels compute together.
+    /// Makes the layout of a slot that fits the budget: for a volume, the whole or the deepest slab that fits; for slices,
+    /// as many as the same launches compute.
     fn fitting(plan: &Plan, input: &Image<'_>, wanted: &Range<usize>, budget: u64) -> Self {
         let whole = Self::new(plan, input, wanted);
         let bytes = whole.slot_bytes(plan);
         match plan.halo() {
             Some(halo) if plan.dimensions == 3 && bytes > budget && 2 * halo + 1 < whole.depth => {
-                // The call was refused before if not even the least slab fits.
+                // If not even the thinnest slab fitted, the call has been refused before.
                 let slices = usize::try_from(budget / (bytes / whole.depth as u64)).unwrap_or(usize::MAX);
                 let slices = slices.clamp(2 * halo + 1, whole.depth);
                 Self::of_slices(input, wanted, slices, slices - 2 * halo, halo)
@@ -125,8 +124,8 @@ impl SlotLayout {
         slot * self.own..self.wanted.min((slot + 1) * self.own)
     }
 
-    /// Returns the slices of the input that a slot reads. All read as many; those at the ends have more of a halo on one
-    /// side.
+    /// Returns the slices of the input that a slot reads. All slots read the same number, so slots at the ends of the
+    /// volume have a larger halo on one side.
     fn reads(&self, slot: usize) -> Range<usize> {
         let slices = self.field.shape[2];
         let first = (self.first + self.slices(slot).start).saturating_sub(self.halo).min(self.depth - slices);
@@ -147,7 +146,7 @@ impl SlotLayout {
 }
 
 impl Plan {
-    /// Returns whether slices are computed by the same launches: only the fused kernels take several.
+    /// Tells whether one launch computes several slices, which only the fused kernels do.
     fn has_shared_launches(&self) -> bool {
         let is_fused = matches!(self.variant, Variant::Default | Variant::Fused);
         self.dimensions == 2 && is_fused && matches!(self.mode, Mode::Iterate { .. })
@@ -160,8 +159,7 @@ struct Buffers {
     mask: Buffer,
     /// The textures over `values`, for the variant `texture`.
     textures: Option<[Texture; 2]>,
-    /// The index in `values` of the result of the slice in flight, the bytes of the halo in front of it, and those from row to
-    /// row there.
+    /// The index in `values` of the current result, the bytes of the halo before it, and its bytes from row to row.
     result: usize,
     before: usize,
     pitch: usize,
@@ -202,7 +200,7 @@ pub(super) fn run(
     Ok(report)
 }
 
-/// Returns whether the converged mode of a volume needs slabs, and can have them if the output is in host memory.
+/// Tells whether the converged mode of a volume needs slabs and can use them, which it can with an output in host memory.
 fn is_solved_in_slabs(cuda: &Cuda, plan: &Plan, input: &Image<'_>) -> Result<bool> {
     let may_be = plan.halo().is_none() && input.shape()[2] > multigrid::LEAST_SLICES;
     Ok(may_be && whole_bytes(plan, input) > cuda.budget()?)
@@ -301,7 +299,8 @@ impl Call<'_> {
         })
     }
 
-    /// Queues all iterations; waits at intervals, so that it acts on a cancellation in time and the queue stays short.
+    /// Queues all iterations. Waits for the device at intervals, so that the queue stays short and a cancellation takes
+    /// effect in time.
     fn iterate(
         &self,
         pipeline: &mut Pipeline<'_, '_, '_>,

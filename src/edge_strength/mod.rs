@@ -7,7 +7,7 @@
 //! v' = v + Δt·(v_left + v_right + v_up + v_down − (4 + 1/ρ²)·v)      in 3D: six neighbours and 6 + 1/ρ²
 //! ```
 //!
-//! With a **spacing** h_x, h_y, h_z of a volume's voxels ρ is in its unit, and each second difference is divided by
+//! If a volume has a **spacing** h_x, h_y, h_z, ρ is in the unit of the spacing, and each second difference is divided by
 //! h_a². Times are in units of h², the square of the smallest spacing, so that w_a = (h/h_a)² is the weight of the
 //! neighbours along axis a:
 //!
@@ -17,12 +17,13 @@
 //!
 //! * **Shape pixels** are the foreground of the input (see [`Foreground`]), found once; they stay at 1.
 //! * **Flush:** after every 16th iteration of a call (the 16th, the 32nd, …), values below 2⁻⁸⁰ (8e-25) are set to 0.
-//!   Without it the far field would be subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
-//! * **Border:** the pixel beyond the border equals the border pixel.
-//! * **Spacing:** a volume's only; slices have ρ in pixels. A spacing s along all axes gives the bits of ρ/s in voxels.
+//!   Without the flush the far field would consist of subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
+//! * **Border:** beyond the border the image repeats its border pixels.
+//! * **Spacing:** for volumes only; in slices ρ is in pixels. A spacing of s along all axes has the same result, to the
+//!   bit, as ρ/s with a spacing of 1.
 //! * **NaN** pixels are never shape and start at 0.
-//! * **Range:** 0 ≤ v ≤ 1 always. Iterations hold it by the maximum principle, for every Δt that is accepted; in
-//!   converged mode each multigrid cycle ends by clamping the values.
+//! * **Range:** always 0 ≤ v ≤ 1. For iterations this follows from the maximum principle, which holds for every Δt that is
+//!   accepted; in the converged mode each multigrid cycle ends by clamping the values.
 //! * **Reproducibility:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
 //!   CPUs without FMA, are within 1e-6 of them up to 200 iterations; all are within 1e-5 of float64 then.
 //!   `Mode::Converged` is equal between devices to its tolerance, and bit for bit from run to run.
@@ -55,18 +56,18 @@ use std::time::Instant;
 pub enum Mode {
     /// A fixed number of iterations of eq. 3.
     Iterate {
-        /// The number of iterations. Default 50; 0 gives the initial values. More iterations carry the values further
-        /// from the shape, about √n pixels.
+        /// The number n of iterations. Default 50; 0 returns the initial values. More iterations reach farther from the
+        /// shape, about √n pixels.
         iterations: u64,
     },
-    /// The steady state (∇² − 1/ρ²)v = 0 that the iterations approach but seldom reach (at ρ = 64, 200 iterations are
-    /// off by up to 0.9), by multigrid.
+    /// The steady state (∇² − 1/ρ²)v = 0, computed by multigrid. Iterations approach it but seldom reach it (at ρ = 64, 200
+    /// iterations differ from it by up to 0.9).
     Converged {
         /// The bound on the estimated error of any pixel; see `docs/edge_strength_converged.md`. In (0, 1). Default
         /// 1e-5.
         tolerance: f64,
-        /// The largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they do not suffice, or if 100 cycles
-        /// have made no smaller change than one before them, the result so far is returned and [`Report::converged`] is
+        /// The largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they are not enough, or if the smallest
+        /// change of a cycle has not decreased for 100 cycles, the result so far is returned and [`Report::converged`] is
         /// `false`.
         max_cycles: u64,
     },
@@ -82,12 +83,13 @@ pub enum Start {
     /// All initial values are 0.
     Mask,
     /// The input scaled to 0..1 (and inverted for [`Foreground::Below`]): the paper's "initialised with the original
-    /// image". Pixels beyond the range start at its ends. `None`: 0..255 for u8, else from the smallest to the largest finite
-    /// pixel, without single hot or dead ones, see [`edge_drawing::Params::range`](crate::edge_drawing::Params::range).
+    /// image". Pixels beyond the range are clamped to it. `None`: 0..255 for u8, otherwise from the smallest to the largest
+    /// finite pixel, except for isolated hot or dead pixels, see
+    /// [`edge_drawing::Params::range`](crate::edge_drawing::Params::range).
     Input(Option<[f64; 2]>),
 }
 
-/// The implementation that computes. All are kept so that they can be compared; the default is the fastest.
+/// The implementation. All are kept so that they can be compared; the default is the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Variant {
@@ -106,25 +108,26 @@ pub enum Variant {
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Many slices (default) or one volume.
+    /// Separate slices (default) or one volume.
     pub dimensions: Dimensions,
     /// When to stop. Default: 50 iterations.
     pub mode: Mode,
-    /// The voxel's size along x, y, z of [`Dimensions::Volume`], each from 1e-15 to 1e15 and at most 100 times another, in
-    /// the unit of `rho`. Default 1, 1, 1. [`Dimensions::Slices`] do not use it.
+    /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 100 times another, in the unit of `rho`. Default
+    /// 1, 1, 1. Used with [`Dimensions::Volume`] only.
     pub spacing: [f64; 3],
-    /// ρ in pixels, with [`Dimensions::Volume`] in the unit of the spacing; at least 1e-18, and 1e-18 of the largest spacing.
-    /// Default 64. The field falls off as exp(−distance/ρ); a larger ρ reaches further and smooths more.
+    /// The decay length ρ, in pixels or, with [`Dimensions::Volume`], in the unit of the spacing; at least 1e-18, and at
+    /// least 1e-18 times the largest spacing. Default 64. The field decreases as exp(−distance/ρ); a larger ρ reaches
+    /// farther and smooths more.
     pub rho: f64,
-    /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails); with a spacing
-    /// 1/(2·Σ_a w_a + h²/ρ²), in units of the square of the smallest spacing, h². `None` (default): min(0.2, 0.9 of the limit)
-    /// in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
+    /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails); with a spacing 1/(2·Σ_a
+    /// w_a + h²/ρ²), in units of the square of the smallest spacing, h². `None` (default): min(0.2, 0.9 of the limit) in
+    /// 2D, min(0.15, 0.9 of the limit) in 3D. With a larger step each iteration reaches farther.
     pub time_step: Option<f64>,
-    /// The side of the threshold that is the shape. Default: above.
+    /// The side of the threshold on which pixels belong to the shape. Default: above.
     pub foreground: Foreground,
-    /// In the image's own units. Default 0.
+    /// The threshold of the shape, in the image's own units. Default 0.
     pub threshold: f64,
-    /// The start of the pixels outside the shape. Default: 0.
+    /// The initial values of pixels outside the shape. Default: 0.
     pub start: Start,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
@@ -155,23 +158,23 @@ pub const DEFAULT_TOLERANCE: f64 = parameters::TOLERANCE.default;
 /// The default of [`Mode::Converged`]'s cycle limit.
 pub const DEFAULT_MAX_CYCLES: u64 = parameters::MAX_CYCLES.default as u64;
 
-/// The largest number of iterations of a call. No image needs more, and a call keeps the weight of each iteration.
+/// The largest number of iterations of a call. No image needs more, and a call stores a weight for each iteration.
 pub const MAX_ITERATIONS: u64 = parameters::ITERATIONS.maximum as u64;
 
-/// The largest ratio of two spacings. Weights are its inverse square, and beside much smaller ones than 1e-4 the
-/// rounding of the others keeps the converged mode from its tolerance.
+/// The largest ratio of two spacings. Weights are its inverse square. With weights much below 1e-4, the rounding of the
+/// larger ones would prevent the converged mode from reaching its tolerance.
 const MOST_ANISOTROPY: f64 = 100.0;
 
-/// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`], 2⁻⁸⁰, to 0. That is far
-/// below every promised accuracy.
+/// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`] to 0. It is 2⁻⁸⁰, far below
+/// every promised accuracy.
 ///
-/// In each iteration the smallest values reach one pixel further and fall by the factor Δt. From one flush to the next
-/// they fall to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin
-/// below 1.2e-38, so none arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ the automatic Δt
-/// is below 0.136, and a few may arise. So they may along the larger spacings of a volume, where values fall by Δt·w_a.
+/// In each iteration the smallest values spread by one pixel and decrease by the factor Δt. From one flush to the next they
+/// decrease to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (0.15 is the automatic Δt in 3D). Subnormal numbers begin below 1.2e-38,
+/// so none arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ the automatic Δt is below 0.136, and a
+/// few may arise. The same is true along the larger spacings of a volume, where values decrease by the factor Δt·w_a.
 const FLUSH_EVERY: usize = 16;
 
-/// Returns whether the results of an iteration are flushed; the first iteration is 1.
+/// Tells whether the results of an iteration are flushed; the first iteration is 1.
 fn is_flushed(iteration: usize) -> bool {
     iteration.is_multiple_of(FLUSH_EVERY)
 }
@@ -201,9 +204,9 @@ impl Plan {
         multigrid::Operator { weights: self.weights.map(f64::from), lambda: self.lambda }
     }
 
-    /// Returns the number of slices on either side on which the result of a slice depends: none in 2D; in 3D one for each
-    /// iteration, each of which carries what changes at a voxel to the next slice and no further; `None` in the converged mode
-    /// of a volume, all of whose voxels depend on each other.
+    /// Returns the number of slices on either side on which the result of a slice depends: 0 in 2D, and in 3D one for each
+    /// iteration, because an iteration reads the neighbouring slices only. `None` in the converged mode of a volume, where
+    /// all voxels depend on each other.
     fn halo(&self) -> Option<usize> {
         match (self.dimensions, self.mode) {
             (2, _) => Some(0),
@@ -238,8 +241,8 @@ impl Params {
         if let Start::Input(Some(range)) = self.start {
             check_ends(&parameters::START_MIN, &parameters::START_MAX, range)?;
         }
-        // 2. Give everything in units of the spacing along x: then the weight along x is 1 and takes no multiplication. A very
-        // large ρ gives a λ of 0, which changes nothing: 4 + λ already rounds to 4 for a much smaller ρ.
+        // 2. Convert everything to units of the spacing along x: then the weight along x is 1 and needs no multiplication.
+        //    A very large ρ gives λ = 0, which is harmless: 4 + λ is rounded to 4 for a much smaller ρ already.
         let weights = spacing.map(|step| square(spacing[0] / step) as f32);
         let lambda = square(self.rho / spacing[0]).recip();
         let exact = 2.0 * weights[..dimensions as usize].iter().copied().map(f64::from).sum::<f64>() + lambda;
@@ -267,7 +270,7 @@ impl Params {
         })
     }
 
-    /// Returns Δt, or refuses one above the limit, for that sum of the neighbours' weights and that λ.
+    /// Returns Δt, or an error if it is above the limit for the given λ and sum of the neighbours' weights.
     fn chosen_time_step(&self, dimensions: u32, neighbours: f64, lambda: f64) -> Result<f64> {
         let limit = (neighbours + lambda).recip();
         let Some(step) = self.time_step else {
@@ -289,8 +292,8 @@ impl Params {
     }
 }
 
-/// Rounds Δt to f32 and lowers it by a few ulps where it is at the limit. At the limit Δt, a centre weight and their
-/// product with v may all be rounded up, and a pixel whose neighbours are all 0 would end below 0.
+/// Rounds Δt to f32, and lowers it by a few ulps if it is at the limit. There, Δt, the centre weight and their product with
+/// v might all be rounded up, so that a pixel whose neighbours are all 0 would become negative.
 fn stable_step(step: f64, exact: f64) -> f32 {
     let largest = f64::from((exact as f32).next_up()) * (1.0 + f64::from(f32::EPSILON));
     let mut rounded = step as f32;
@@ -302,9 +305,9 @@ fn stable_step(step: f64, exact: f64) -> f32 {
 
 /// Returns the centre weight 4 + λ of each iteration, rounded to f32, with the rounding error carried to the next.
 ///
-/// λ is small: half an ulp of 4 is 2.4e-7, which 200 iterations would add up to 1e-5, and which is more than λ itself
-/// from ρ = 2050 on. With the error carried, the mean of the weights is exact, and the error stays under one ulp for
-/// any number of iterations.
+/// λ is small, and rounding 4 + λ has an error of up to half an ulp of 4, 2.4e-7. Over 200 iterations this would add up to
+/// 1e-5, and from ρ = 2050 on it is more than λ itself. With the error carried, the mean of the weights is exact, and the
+/// total error stays below one ulp for any number of iterations.
 fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
     let mut weights = prepare::zeroed(iterations)?;
     let mut carry = 0.0;
@@ -316,15 +319,19 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
     Ok(weights)
 }
 
-/// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
+/// Computes the edge strength of `input`, from 0 to 1, into `output` (f32, the same size).
 ///
 /// `input` is u8, u16 or f32; one slice or a stack. Functions may read and write the slices ([`Source`](crate::Source),
-/// [`Sink`](crate::Sink)), but for the converged mode of a volume. A stack of slices runs as a pipeline with several slices in
-/// flight. A volume is computed in slabs, with the same bits, where it does not fit the memory of a GPU and a slice with as many
-/// slices on either side as there are iterations does; in the converged mode 28 slices of 12 bytes a voxel, and 3 bytes for each
-/// voxel of the volume (with spacings that differ up to 19), with an output in host memory. Iterations on a volume run on slabs, too, where the context has several devices,
-/// each of which has at least twice as many slices as there are iterations, and where functions read or write it.
-/// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
+/// [`Sink`](crate::Sink)), except in the converged mode of a volume. A stack of slices is processed as a pipeline with
+/// several slices in flight. For the contents of `output` after an error see [`ErrorKind`](crate::ErrorKind).
+///
+/// A volume is computed in slabs, with the same bits:
+///
+/// * if it does not fit the memory of a GPU. For iterations, one slice must fit with as many slices on either side as there
+///   are iterations. For the converged mode, 28 slices of 12 bytes per voxel must fit, and 3 bytes for each voxel of the
+///   volume (up to 19 with spacings that differ), and the output must be in host memory.
+/// * for iterations with a context of several devices, if each gets at least twice as many slices as there are iterations;
+/// * for iterations if functions read or write it.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, a variant that the device does not have, out of memory, a device
@@ -360,7 +367,7 @@ pub fn run(
     let why = "the converged mode of a volume needs all slices at a time; choose iterations or 2 dimensions";
     check_streamed(halo.is_none().then_some(why), &input, [&output])?;
     let halo = halo.filter(|_| on_host);
-    // The range of a stack is that of all its slices, however they are divided.
+    // The range is that of all slices of a stack, even if they are divided among devices or read by a function.
     let initial = match params.start {
         Start::Mask => InitialValues::mask(),
         Start::Input(range) => {
@@ -391,7 +398,8 @@ pub fn run(
     Ok(report)
 }
 
-/// Does what [`run`] does, without its checks, on one device, for the slices `own` of the input. The output has these alone.
+/// Does what [`run`] does, without its checks, on one device, for the slices `own` of the input. The output has only these
+/// slices.
 fn compute(
     context: &Context,
     (input, own): (&Image<'_>, Range<usize>),
@@ -417,11 +425,12 @@ fn compute(
     )
 }
 
-/// The most iterations of a call that may run on the CPU by choice. With more the GPU is faster, and measuring takes long.
+/// The most iterations for which the CPU and the GPU are timed to choose the device. With more the GPU is faster, and
+/// timing would take long.
 const MOST_CHOSEN_ITERATIONS: u64 = 1024;
 
-/// Describes a call for the choice of its device; `None` if the devices may differ in the last bits. Only the iterations of
-/// the default variant have the same ones.
+/// Describes a call for the choice of its device. Returns `None` if the results of the devices may differ in the last bits;
+/// only iterations of the default variant have the same bits.
 fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
     let (Mode::Iterate { iterations }, Variant::Default) = (params.mode, params.variant) else { return None };
     if iterations > MOST_CHOSEN_ITERATIONS || !cpu::has_fused_multiply_add() {
@@ -451,7 +460,7 @@ impl Outcome {
         Self { iterations: 0, residual: f64::NAN, converged }
     }
 
-    /// Combines two outcomes: the larger numbers, and converged only if both are.
+    /// Combines two outcomes: takes the larger numbers, and is converged only if both are.
     fn worst(self, other: Self) -> Self {
         Self {
             iterations: self.iterations.max(other.iterations),

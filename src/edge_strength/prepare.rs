@@ -14,8 +14,8 @@ use std::ops::Range;
 /// same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct InitialValues {
-    /// If 0, all initial values are 0. Otherwise they are clamp((pixel·unit − minimum)·scale, 0, 1). It is 1, or for a
-    /// range whose extent no f32 holds a power of two, so that the product is exact.
+    /// If 0, all initial values are 0. Otherwise they are clamp((pixel·unit − minimum)·scale, 0, 1). It is 1, unless the
+    /// extent of the range is too large for f32; it is then a smaller power of two, so that the product is exact.
     pub(super) unit: f32,
     pub(super) minimum: f32,
     pub(super) scale: f32,
@@ -36,12 +36,13 @@ impl InitialValues {
 
     /// Scales the range from `low` to `high` to 0..1. A range without extent (a constant image) scales to 0.
     pub(super) fn scaled([low, high]: [f64; 2], foreground: Foreground) -> Self {
-        // Halves of two ends of an f64 have a finite difference.
+        // The difference of two f64 may overflow, but not the difference of their halves.
         let half = high / 2.0 - low / 2.0;
         let unit = if half <= f64::from(f32::MAX) / 2.0 { 1.0 } else { (125.0 - half.log2()).floor().exp2() };
         let [low, high] = [low * unit, high * unit];
         let extent = high - low;
-        // Beside ends that need a smaller unit than f32 holds, every pixel is nothing. 0 would mean that all values are 0.
+        // If the range needs a smaller unit than f32 has, every pixel is negligible beside it. The unit must not become 0,
+        // which would mean that all initial values are 0.
         let unit = (unit as f32).max(f32::from_bits(1));
         let scale = if extent > 0.0 { (1.0 / extent) as f32 } else { 0.0 };
         Self { unit, minimum: low as f32, scale, inverted: foreground == Foreground::Below }
@@ -92,7 +93,7 @@ impl<'a> InputPixels<'a> {
         self.rule.is_mask()
     }
 
-    /// Sets `bits` in each of `marks` whose pixel is not a shape pixel, and so changes.
+    /// Sets `bits` in each of `marks` whose pixel is not on the shape, so that it changes.
     #[inline(always)]
     pub(super) fn mark_changing(&self, row: [usize; 2], columns: Range<usize>, bits: u8, marks: &mut [u8]) {
         on_host!(
@@ -118,7 +119,7 @@ impl<'a> InputPixels<'a> {
 /// Returns some columns of row `[y, z]`.
 #[inline(always)]
 fn line<'a, T>(view: &'a ArrayView3<'_, T>, [y, z]: [usize; 2], columns: Range<usize>) -> ArrayView1<'a, T> {
-    // `slice` checks every axis, which took 10 % of the time of iterations in 3D.
+    // Not `slice`, whose checks of every axis took 10 % of the time of iterations in 3D.
     let row = view.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
     row.split_at(Axis(0), columns.end).0.split_at(Axis(0), columns.start).1
 }

@@ -17,8 +17,8 @@ pub(super) fn iterate(
     let [width, height, depth] = shape;
     let volume = plan.dimensions == 3;
     let [_, weight_y, weight_z] = plan.weights;
-    // A Jacobi iteration: every pixel is computed from the previous iteration alone, so the order of the loop does not
-    // matter.
+    // This is a Jacobi iteration: every pixel is computed from values of the previous iteration only, so the order of the
+    // loop does not matter.
     let mut next = zeroed(field.len())?;
     next.copy_from_slice(field);
     for (done, &centre) in plan.centre_weights.iter().enumerate() {
@@ -44,7 +44,8 @@ pub(super) fn iterate(
                     if volume {
                         sum += weight_z * (field[front + x] + field[back + x]);
                     }
-                    // Weights that are not whole numbers round the sum, which may exceed the centre's weight a little.
+                    // With weights that are not integers the sum is rounded, and may slightly exceed the weight of the
+                    // centre.
                     let changed = (v + plan.time_step * (sum - centre * v)).min(1.0);
                     next[row + x] = if changed < flush_below { 0.0 } else { changed };
                 }

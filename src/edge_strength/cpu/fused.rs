@@ -1,16 +1,16 @@
-//! The fast path on the CPU: several iterations per pass over memory (temporal blocking), in vector registers, on all
+//! The fast path on the CPU: several iterations per pass over memory (temporal blocking), with vector instructions, on all
 //! cores.
 //!
-//! A pass does up to [`Tuning::levels`] iterations at once. The field is divided into panels (columns in 2D, beams in
-//! 3D), and panels into stretches of the last axis. Each such tile is a task, which [`rows`] (2D) or [`planes`] (3D)
-//! carries through all iterations of the pass while it is in the second-level cache. A tile has a halo as wide as the
-//! pass has iterations. The halo is computed more than once, which makes the tasks independent of each other.
+//! A pass does up to [`Tuning::levels`] iterations at once. The field is divided into panels (groups of columns in 2D,
+//! beams along z in 3D), and panels into stretches along the last axis. Each such tile is a task: [`rows`] (2D) or
+//! [`planes`] (3D) computes all iterations of the pass on it while it is in the second-level cache. The halo of a tile is
+//! as wide as the pass has iterations. It is computed by several tasks, which makes the tasks independent of each other.
 //!
-//! The first pass computes the initial values from the caller's pixels on the fly, every pass computes its mask from
-//! them, and the last pass may write to the caller's output: nothing is prepared, and nothing is copied.
+//! The first pass computes the initial values from the caller's pixels as it goes, every pass computes its mask from them,
+//! and the last pass may write to the caller's output. So no pass over memory is spent on preparing or copying.
 //!
-//! Every pixel is computed by the same operations in the same order for every partition, so the result does not depend
-//! on the number of threads or on [`Tuning`]. `docs/edge_strength_cpu.md` has the reasons and the measurements.
+//! For every partition, each pixel is computed by the same operations in the same order, so the result depends neither on
+//! the number of threads nor on [`Tuning`]. `docs/edge_strength_cpu.md` has the reasons and the measurements.
 
 mod planes;
 mod rows;
@@ -39,12 +39,11 @@ struct Tuning {
     pixels: usize,
     /// The fewest and the most rows of a panel.
     rows: [usize; 2],
-    /// The smallest ratio of a stretch of the last axis to its halo; a pass has fewer iterations where the ratio would
-    /// be smaller.
+    /// The smallest ratio of the length of a stretch to its halo. If it would be smaller, a pass has fewer iterations.
     halo_share: usize,
-    /// The stretch below which there are only as many tasks as threads.
+    /// With stretches shorter than this, there are only as many tasks as threads.
     long: usize,
-    /// The longest stretch of the last axis in a task, short enough to act on a cancellation in time.
+    /// The longest stretch of a task, which is short enough to act on a cancellation in time.
     longest: usize,
 }
 
@@ -53,12 +52,12 @@ struct Tuning {
 const TUNING_2D: Tuning =
     Tuning { levels: 50, width: 1024, pixels: 1024, rows: [1, 1], halo_share: 3, long: 512, longest: 2048 };
 /// The tuning for 3D, measured with 2 MiB of second-level cache per core: the planes of a task and their masks take up to
-/// 2.1 MiB. Processors with less use the next level, which was not measured. The halo costs more than in 2D, so fewer levels
-/// pay.
+/// 2.1 MiB. Processors with a smaller cache use the next cache level; this was not measured. The halo costs more than in
+/// 2D, so the best number of levels is smaller.
 const TUNING_3D: Tuning =
     Tuning { levels: 6, width: 1024, pixels: 1 << 14, rows: [8, 64], halo_share: 8, long: MIN_STRETCH, longest: 512 };
-/// The time that reading and writing a voxel takes, in iterations of it: from the times of 256³ with 4 and with 8 iterations a
-/// pass (`docs/edge_strength_cpu.md`).
+/// The time to read and write a voxel, in units of one iteration of it, from the times for 256³ with 4 and with 8
+/// iterations per pass (`docs/edge_strength_cpu.md`).
 const PASS_COST: f64 = 5.6;
 /// The shortest stretch of the last axis in a task.
 const MIN_STRETCH: usize = 16;
@@ -67,7 +66,7 @@ const LINE_BYTES: usize = 64;
 /// The number of floats in a cache line.
 const LINE: usize = LINE_BYTES / size_of::<f32>();
 
-/// The workspace of a call: host memory for a field beside the result, and a buffer for the task of each thread.
+/// The workspace of a call: host memory for a second field besides the result, and a buffer for the task of each thread.
 pub(super) struct Workspace<'a> {
     pool: &'a BufferPool,
     buffers: PerThread<PooledBuffer<'a>>,
@@ -76,7 +75,8 @@ pub(super) struct Workspace<'a> {
 impl<'a> Workspace<'a> {
     /// Allocates the buffers for fields of this shape on the threads of the current pool.
     pub(super) fn new(pool: &'a BufferPool, shape: [usize; 3], plan: &Plan) -> Result<Self> {
-        // Partitions for one thread have the longest stretches, hence the most levels and the largest tasks.
+        // A partition for one thread has the longest stretches, so the most levels and the largest tasks. Its buffers fit
+        // all others.
         let possible = Partition::possible(shape, plan.dimensions, 1);
         let floats = possible.map(|one| one.buffer_len(plan.centre_weights.len())).max().unwrap_or(0);
         Ok(Self { pool, buffers: PerThread::new(|| pool.acquire(floats))? })
@@ -88,11 +88,11 @@ impl<'a> Workspace<'a> {
     }
 }
 
-/// Iterates from the initial values of `pixels`, once per centre weight, into `result`, whose rows are contiguous. The
-/// work is divided for `threads` threads of the current pool, which may compute other fields at the same time.
+/// Iterates from the initial values of `pixels`, once per centre weight, into `result`, whose rows are contiguous. The work
+/// is divided among `threads` threads of the current pool; the pool may compute other fields at the same time.
 ///
-/// Once `result` has been written to, only a cancellation can make this fail: the lists of each pass take as much
-/// memory as those of the pass before it, which has been freed.
+/// Once `result` has been written to, only a cancellation can make this fail: the lists of each pass need as much memory as
+/// those of the pass before it, which has just been freed.
 pub(super) fn iterate(
     workspace: &Workspace<'_>,
     pixels: &InputPixels<'_>,
@@ -143,7 +143,7 @@ pub(super) fn iterate(
     Ok(())
 }
 
-/// Writes the result of no iterations: the initial values.
+/// Writes the initial values, which are the result of 0 iterations.
 fn write_initial_values(pixels: &InputPixels<'_>, mut result: ArrayViewMut3<'_, f32>, ticker: &Ticker) -> Result<()> {
     let width = result.dim().2;
     result.axis_iter_mut(Axis(0)).enumerate().try_for_each(|(z, mut slice)| {
@@ -186,7 +186,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Returns whether the results of iteration `level` of the pass are flushed; the first is 1.
+    /// Tells whether the results of iteration `level` of the pass are flushed; the first iteration is 1.
     fn is_flushed(&self, level: usize) -> bool {
         is_flushed(self.done + level)
     }
@@ -250,7 +250,7 @@ impl Span {
     }
 }
 
-/// Returns the size of parts of about equal size, of at most `most`.
+/// Returns the size of parts if `size` is divided into the fewest parts of about equal size, each at most `most`.
 fn even(size: usize, most: usize) -> usize {
     size.div_ceil(size.div_ceil(most))
 }
@@ -274,7 +274,8 @@ impl Partition {
             .unwrap_or_else(|| unreachable!("panels of the most rows are possible"))
     }
 
-    /// Returns partitions with panels of fewer and fewer rows: higher ones have less halo, lower ones keep more threads busy.
+    /// Returns partitions with panels of fewer and fewer rows: high panels have less halo, low panels keep more threads
+    /// busy.
     fn possible([width, height, depth]: [usize; 3], dimensions: u32, threads: usize) -> impl Iterator<Item = Self> {
         let volume = dimensions == 3;
         debug_assert!(volume || depth == 1);
@@ -293,12 +294,12 @@ impl Partition {
         // 1. Panels of equal size, in whole cache lines.
         let panel = [even(width, tuning.width).next_multiple_of(LINE).min(width), even(height, rows)];
         let panels = width.div_ceil(panel[0]) * height.div_ceil(panel[1]);
-        // 2. Stretches for twice as many tasks as threads, so that one slow task does not delay all; or for as many
-        // where stretches are short.
+        // 2. Stretches for twice as many tasks as threads, so that one slow task does not delay all; if these are short,
+        //    for as many tasks as threads.
         let stretch = |tasks: usize| depth.div_ceil(tasks.div_ceil(panels));
         let stretch = if stretch(2 * threads) < tuning.long { stretch(threads) } else { stretch(2 * threads) };
         let stretch = stretch.clamp(depth.min(MIN_STRETCH), tuning.longest);
-        // 3. Fewer levels where stretches are shorter still, so that the halo stays small beside them.
+        // 3. Fewer levels if stretches are shorter still, so that the halo stays small compared to them.
         let most = if stretch < depth { stretch / tuning.halo_share } else { tuning.levels };
         let levels = most.clamp(1, tuning.levels);
         Self { volume, shape, panel, stretch, levels }
@@ -317,7 +318,7 @@ impl Partition {
         cost * (tasks.div_ceil(threads) * threads) as f64 / tasks as f64
     }
 
-    /// Returns the number of floats that the buffer of a task needs in a call of that many iterations.
+    /// Returns the number of floats that the buffer of a task needs in a call of `iterations` iterations.
     fn buffer_len(&self, iterations: usize) -> usize {
         let levels = self.levels.min(iterations);
         if self.volume { planes::buffer_len(self.panel, levels) } else { rows::buffer_len(self.panel[0], levels) }

@@ -1,4 +1,4 @@
-//! Constants of the kernels' contract, `kernels/README.md`, that the other modules share.
+//! Constants of the kernels' contract (`kernels/README.md`) that several modules use.
 
 /// The module (kernel file) of this operation.
 pub(super) const MODULE: &str = "edge_strength";

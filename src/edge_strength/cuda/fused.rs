@@ -28,15 +28,15 @@ pub(super) enum Fused {
     /// Large 2D images: blocks run down strips. `shape` makes the first pass from the mask alone, `flush` makes the
     /// passes whose last iteration is flushed, and `tile` makes the last few iterations.
     Stream { stream: Kernel, shape: Kernel, flush: Kernel, tile: Kernel, field: FieldLayout, multiprocessors: usize },
-    /// Small 2D images: tiles only, those of several slices in a launch.
+    /// Small 2D images: tiles only. A launch computes several slices.
     Tile { tile: Kernel, field: FieldLayout },
     /// Volumes: blocks run through columns. The kernels are listed by their number of iterations, largest first;
     /// `flush` makes as many as the first kernel and flushes the last iteration.
     Volume { by_steps: Vec<(usize, Kernel)>, flush: Kernel, field: FieldLayout, multiprocessors: usize },
 }
 
-// The launches of strips come before those of tiles, so a flush is due after a launch of strips, but not after the
-// first.
+// The launches of strips come before those of tiles, so a flush can be due after a launch of strips, but never after the
+// first one.
 const _: () = assert!(FLUSH_EVERY.is_multiple_of(STREAM_STEPS) && FLUSH_EVERY > STREAM_STEPS);
 
 /// The smallest number of rows of a chunk of the stream kernel, which also computes a halo of 16 rows.
@@ -48,8 +48,8 @@ const STREAM_MIN_PIXELS: usize = 1 << 22;
 // A launch of tiles has at most one level that is flushed.
 const _: () = assert!(MAX_STEPS <= FLUSH_EVERY);
 
-/// The numbers of iterations of the 3D kernels, largest first. A flush is due after a launch of the first kernel: the
-/// launches of the others come after all of those, for fewer iterations than the first kernel makes.
+/// The numbers of iterations of the 3D kernels, largest first. A flush is only ever due after a launch of the first kernel:
+/// the other kernels are launched after all of its launches, for fewer iterations than one of them.
 const VOLUME_STEPS: [usize; 3] = [4, 2, 1];
 const _: () = assert!(FLUSH_EVERY.is_multiple_of(VOLUME_STEPS[0]));
 
@@ -110,7 +110,7 @@ impl Fused {
 fn stream_choice(kernel: &Kernel, field: FieldLayout, multiprocessors: usize) -> Choice<'_> {
     let [width, height, _] = field.shape;
     let strips = width.div_ceil(STREAM_VALID);
-    // There are as many chunks as fill the device once.
+    // Use as many chunks as fill the device once.
     let chunks = (multiprocessors * STREAM_BLOCKS / strips).max(1);
     let chunk_rows = height.div_ceil(chunks).max(STREAM_MIN_ROWS);
     Choice {
@@ -124,7 +124,7 @@ fn stream_choice(kernel: &Kernel, field: FieldLayout, multiprocessors: usize) ->
 
 fn tile_choice(kernel: &Kernel, field: FieldLayout, done: usize, left: usize) -> Result<Choice<'_>> {
     let [width, height, slices] = field.shape;
-    // Launches of equal numbers of iterations have the smallest halo.
+    // The total halo is smallest if all launches have the same number of iterations.
     let launches = left.div_ceil(MAX_STEPS);
     let steps = left.div_ceil(launches);
     let halo = steps.next_multiple_of(TILE_COLUMNS);
@@ -148,9 +148,8 @@ fn volume_choice(kernel: &Kernel, steps: usize, field: FieldLayout, multiprocess
     let [width, height, depth] = field.shape;
     let halo = steps.next_multiple_of(F3_COLUMNS);
     let (columns_x, columns_y) = (width.div_ceil(F3_WIDTH - 2 * halo), height.div_ceil(F3_HEIGHT - 2 * halo));
-    // While columns are few, there are as many chunks as fill the device once, but not so thin that their halo of
-    // `steps` slices at both ends outweighs them. Otherwise the size of chunks keeps the halo small and the end of the
-    // launch short.
+    // With few columns, use as many chunks as fill the device once, but keep them thicker than their halo of `steps` slices
+    // at both ends. With many columns, use a fixed size that keeps the halo small and the end of the launch short.
     const MIN_SLICES: usize = 8;
     const SLICES: usize = 64;
     let columns = columns_x * columns_y;

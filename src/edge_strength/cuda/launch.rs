@@ -41,7 +41,7 @@ pub(super) struct Launcher<'a> {
     sizes: Sizes,
     prepare: Kernel,
     kernels: Kernels,
-    /// Set if the first launch computes v⁰ from the mask (1 on the shape, 0 outside), so that no field is prepared.
+    /// True if the first launch computes v⁰ from the mask (1 on the shape, 0 outside), so that no field is prepared.
     starts_from_mask: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Launcher<'a> {
             }
             Variant::Scalar => unreachable!("it was refused"),
         };
-        // The field is needed where v⁰ is the result (no iterations) and in converged mode, which measures the change
+        // The field is needed if v⁰ is the result (no iterations), and in the converged mode, which measures the change
         // from it.
         let iterates = !plan.centre_weights.is_empty();
         let fused_2d = plan.dimensions == 2 && matches!(kernels, Kernels::Fused(_));
@@ -102,8 +102,8 @@ impl<'a> Launcher<'a> {
         Ok(Some([Texture::new(&values[0], shape)?, Texture::new(&values[1], shape)?]))
     }
 
-    /// Queues the kernel that computes the mask, and v⁰ where it is needed, of one slice or of the volume, or some slices of it,
-    /// at these addresses.
+    /// Queues the kernel that computes the mask, and v⁰ if it is needed, of one slice, of the volume, or of some slices of
+    /// it, at the given addresses.
     pub(super) fn prepare(
         &self,
         stream: &Stream,
@@ -128,7 +128,7 @@ impl<'a> Launcher<'a> {
         unsafe { stream.launch(&self.prepare, config, &[source.as_slice(), &arguments].concat()) }
     }
 
-    /// Returns the weights along y and z, which the kernels of volumes have as arguments.
+    /// Returns the weights along y and z, which are arguments of the kernels for volumes.
     fn axis_weights(&self) -> impl Iterator<Item = &dyn DeviceRepr> {
         let axes = if self.plan.dimensions == 3 { 1..3 } else { 0..0 };
         self.plan.weights[axes].iter().map(|weight| weight as &dyn DeviceRepr)

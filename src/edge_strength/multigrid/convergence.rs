@@ -1,4 +1,4 @@
-//! The stopping criterion: the error of a solve, estimated from the changes that its cycles make.
+//! The stopping criterion: the error of a solve, estimated from the changes in its cycles.
 
 use super::{Outcome, SolveOptions};
 
@@ -17,18 +17,19 @@ pub(in crate::edge_strength) struct ConvergenceMonitor {
     pub(in crate::edge_strength) residual: f64,
     /// The smallest change so far, without that of the first cycle.
     smallest: f64,
-    /// The number of cycles since `smallest` last fell.
+    /// The number of cycles since `smallest` last decreased.
     idle: u64,
 }
 
-/// The solve ends when this many cycles have made no smaller change than one before them: rounding, not the number of
-/// cycles, then limits the accuracy.
+/// The solve ends if the smallest change has not decreased for this many cycles: the accuracy is then limited by rounding,
+/// not by the number of cycles.
 pub(in crate::edge_strength) const IDLE_CYCLES: u64 = 100;
 
-/// The factor that is used as long as there are no two changes to compare.
+/// The factor that is used until there are two changes to compare.
 const FIRST_FACTOR: f64 = 0.9;
 
-/// The bounds of the factor. The first cycles can converge faster than the later ones, which reduce the slowest errors.
+/// The bounds of the factor. The first cycles may converge faster than the later ones, which have to reduce the slowest
+/// errors.
 const MIN_FACTOR: f64 = 0.2;
 const MAX_FACTOR: f64 = 0.999;
 
@@ -70,7 +71,7 @@ impl ConvergenceMonitor {
         }
     }
 
-    /// Returns whether a further cycle is needed, and may bring the residual closer to the tolerance.
+    /// Tells whether another cycle is needed, and can be expected to reduce the estimated error.
     pub(in crate::edge_strength) fn goes_on(&self, options: &SolveOptions) -> bool {
         self.cycles < options.max_cycles && self.residual > options.tolerance && self.idle < IDLE_CYCLES
     }

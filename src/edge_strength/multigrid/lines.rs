@@ -1,10 +1,10 @@
-//! Rows of an image that are copied into a tile, with mirrored ends or interpolated from a coarser grid.
+//! Rows of an image that are copied into a tile with mirrored ends, or interpolated from a coarser grid.
 
 use super::stride;
 use crate::device::kernels::edge_strength::{MG_FAR, MG_NEAR};
 use std::ops::Range;
 
-/// Returns the pixel at `index` of an image that is mirrored at its borders repeatedly.
+/// Returns the pixel at `index` of an image that is repeatedly mirrored at its borders.
 pub(super) fn mirror(index: isize, count: usize) -> usize {
     let index = index.rem_euclid(2 * count as isize) as usize;
     if index < count { index } else { 2 * count - 1 - index }
@@ -40,7 +40,7 @@ pub(super) struct ColumnRange {
 impl ColumnRange {
     /// Returns the image columns that a row of `full` pixels needs, its halo included.
     pub(super) fn image(&self, full: usize) -> Range<usize> {
-        // A mirrored halo takes its pixels from inside the image.
+        // The pixels of a mirrored halo come from inside the image.
         let mirrored = self.first < self.halo || self.first + full > self.width + self.halo;
         if mirrored && self.width < 2 * full {
             return 0..self.width;

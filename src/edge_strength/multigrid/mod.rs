@@ -1,23 +1,23 @@
-//! The converged mode: (∇² − λ)v = 0 off the shape, v = 1 on it, zero normal derivative at the border, by multigrid. With a
-//! spacing ∇² weighs the axes.
+//! The converged mode: solves (∇² − λ)v = 0 outside the shape by multigrid, with v = 1 on the shape and a zero normal
+//! derivative at the border. With a spacing, ∇² has a weight for each axis.
 //!
-//! **Method.** V-cycles on cell-centred grids, each half as fine as the one before: along all axes, or along those of the
-//! smaller spacings only, until all are about equal (semi-coarsening). A coarse cell is fixed when any of
-//! its children is, so a coarse correction never leaks through a line one pixel wide and never overshoots. The price,
-//! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
-//! five-point (seven-point) update, whose steps run inside a tile while it is in cache, so that many steps cost one
-//! pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated linearly.
+//! **Method.** V-cycles on cell-centred grids, each half as fine as the one before: along all axes or, while spacings
+//! differ, only along the axes with the smaller spacings (semi-coarsening). A coarse cell is fixed if any of its children
+//! is fixed, so a coarse correction never leaks through a line one pixel wide and never overshoots. The drawback is that
+//! corrections miss a fringe along the shape, which is left to the smoother. The smoother is a Chebyshev polynomial of the
+//! five-point (3D: seven-point) update. Its steps run inside a tile while that is in cache, so that many steps cost one
+//! pass over memory. Coarse right-hand sides are sums of the children's residuals; corrections are interpolated linearly.
 //! Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess is the
-//! coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
+//! solution on the coarse grids, computed from coarse to fine by one cycle on each (nested iteration).
 //!
-//! **Range.** Each cycle ends by clamping the values to 0..1, in the pass that writes them. The solution is in that
-//! range, so no pixel's error grows, and the error is estimated from the changes of the values that are written.
+//! **Range.** Each cycle ends by clamping the values to 0..1, in the pass that writes them. The solution is in that range,
+//! so clamping never increases an error. The error is estimated from the changes of the clamped values.
 //!
-//! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
-//! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
+//! **Accuracy.** Values are float32. Residuals are computed from differences, Σ(v_n − v) − λv, so λ is not lost by rounding
+//! 4 + λ, however large ρ is. The remaining error is the rounding of the smoother, about 1e-6.
 //!
-//! **Reproducibility.** Tiles, grids and order of operations are pure functions of the image's shape, and the only
-//! reduction is a maximum: any number of threads gives the same bits. The CUDA kernels do the same operations.
+//! **Reproducibility.** Tiles, grids and the order of operations depend on the image's shape only, and the only reduction
+//! is a maximum, so the result has the same bits for every number of threads. The CUDA kernels do the same operations.
 //!
 //! This file has the cycles on the CPU; `grids` has the sizes and weights of the grids, `convergence` the stopping
 //! criterion, `relax` a smoothing of a grid, `tile` the steps on one tile, and `lines` the interpolation of coarse
@@ -42,7 +42,7 @@ use rayon::prelude::*;
 use relax::{Tiles, relax};
 use std::ops::Range;
 
-/// The outcome where no pixel is on the shape: 0 everywhere.
+/// The outcome if no pixel is on the shape: v is 0 everywhere.
 pub(super) const EMPTY: Outcome = Outcome { iterations: 0, residual: 0.0, converged: true };
 
 /// The options of a solve.
@@ -68,8 +68,9 @@ pub(super) fn solve(
         field.fill(0.0);
         return Ok(EMPTY);
     }
-    // 1. Make the grids; put the initial values on the finest one. Axes of one voxel come last, as they do not count in the
-    //    equation, and tiles of few voxels have large halos. The values lie in memory in the same order.
+    // 1. Make the grids, and put the initial values on the finest one. Axes of one voxel are moved to the end: they do not
+    //    matter to the equation, this does not change the order of the values in memory, and tiles with few voxels along x
+    //    or y would have large halos.
     let mut axes = [0, 1, 2];
     axes.sort_by_key(|&axis| shape[axis] == 1);
     let Operator { weights, lambda } = options.operator;
@@ -91,7 +92,7 @@ pub(super) fn solve(
             start = CycleStart::Guess;
         }
     }
-    // 3. Run cycles until the estimated error is within the tolerance, or no longer falls.
+    // 3. Run cycles until the estimated error is within the tolerance, or no longer decreases.
     let mut monitor = ConvergenceMonitor::new();
     while monitor.goes_on(options) {
         monitor.note(f64::from(cycle(&mut levels, start, &tiles, ticker)?));
@@ -114,7 +115,7 @@ struct Level {
     right: Vec<f32>,
 }
 
-/// Makes the fields of the grids, finest first, as far as they have free cells.
+/// Makes the fields of the grids, finest first, up to the last grid with free cells.
 fn levels(fixed: &[u8], grids: Vec<Grid>, ticker: &Ticker) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     for grid in grids {
@@ -195,13 +196,13 @@ fn cycle(levels: &mut [Level], start: CycleStart, tiles: &Tiles, ticker: &Ticker
         tiles,
     };
     let Some(below) = coarser.first_mut() else {
-        // The coarsest grid is solved by smoothing alone.
+        // The coarsest grid is solved by smoothing.
         const { assert!(COARSEST_SMOOTHINGS == 2, "one smoothing into each field") };
         let source = if for_solution { Source::Values(values) } else { Source::Zero };
         relax(&problem, source, smoothed, None, false, ticker)?;
         return relax(&problem, Source::Values(smoothed), values, None, result, ticker);
     };
-    // Smooth, pass the residuals on to the coarser grid, solve for its correction there, add it, smooth again.
+    // Smooth, restrict the residuals to the coarser grid, solve for the correction there, add it, and smooth again.
     let source = match start {
         CycleStart::Values => Source::Values(values),
         CycleStart::Guess => Source::Guess(&below.values, below.grid.shape),

@@ -1,5 +1,5 @@
-//! One smoothing of a grid on all threads, in blocks of tiles, with the interpolation of the coarse correction before it
-//! and the residuals for the coarse right-hand side after it.
+//! One smoothing of a grid on all threads, in blocks of tiles. Each tile also interpolates the coarse correction before the
+//! smoothing, and computes the residuals for the coarse right-hand side after it.
 
 use super::tile::Tile;
 use super::{Grid, Problem, Source, stride};
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// The tiles that are not in use, kept between blocks.
+/// Unused tiles, which are kept for other blocks.
 pub(super) type Tiles = Mutex<Vec<Tile>>;
 
 /// The size of a 3D tile without its halo. Sizes along y and z are even, because cells have pairs of children.
@@ -19,15 +19,15 @@ const TILE_VOLUME: [usize; 3] = [256, 32, 16];
 /// The width of a 2D tile without its halo.
 const TILE_X: usize = 512;
 
-/// Returns the number of rows of a 2D tile. Many rows, for large images, compute less halo; few rows, for small images,
-/// occupy all cores.
+/// Returns the number of rows of a 2D tile: many rows for large images, because the halo is then smaller in proportion; few
+/// rows for small images, to use all cores.
 fn tile_rows(height: usize) -> usize {
     if height < 2048 { 32 } else { 128 }
 }
 
-/// Smooths `source` into `target`, and sums the residuals of children into the coarser right-hand side if there is one.
-/// If `result` is set, the new `target` is the result of a whole cycle: it is clamped to 0..1, and its largest
-/// difference from the old one is returned. Otherwise 0 is returned.
+/// Smooths `source` into `target`, and sums the residuals of children into the coarser right-hand side if there is one. If
+/// `result` is set, the new `target` is the result of a whole cycle: it is clamped to 0..1, and the largest difference from
+/// its old values is returned. Otherwise returns 0.
 pub(super) fn relax(
     problem: &Problem<'_>,
     source: Source<'_>,
@@ -67,7 +67,7 @@ pub(super) fn relax(
 /// Rows of a grid.
 type Rows<'a> = Vec<&'a mut [f32]>;
 
-/// Divides the rows of a grid into blocks: `counts` of them along y and z, each of at most `extent` rows and slices. A last
+/// Divides the rows of a grid into blocks: `counts` blocks along y and z, each of at most `extent` rows and slices. A last
 /// block of a single row has no coarse cells of its own.
 fn blocks<'a>(
     values: &'a mut [f32],
@@ -103,7 +103,7 @@ struct Block<'a> {
 impl WithSimd for Block<'_> {
     type Output = Result<f32>;
 
-    /// All functions below are inlined here, and so are compiled for each vector unit.
+    /// All functions below are inlined here, so that they are compiled with the vector instructions of each target.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _simd: S) -> Result<f32> {
         self.relax()
@@ -129,7 +129,7 @@ impl Block<'_> {
         let mut change = 0f32;
         for x in (0..shape[0]).step_by(self.extent[0]) {
             if self.ticker.check().is_err() {
-                // The caller checks too, and does not use these values.
+                // The caller checks the ticker, too, and does not use these values.
                 return Ok(change);
             }
             tile.first = [x, self.first[0], self.first[1]];
@@ -146,10 +146,10 @@ impl Block<'_> {
         Ok(change)
     }
 
-    /// Copies the tile to the target. A result is clamped to 0..1, and its largest change returned.
+    /// Copies the tile to the target. With `result` it clamps the values to 0..1 and returns their largest change.
     #[inline(always)]
     fn store(&mut self, tile: &Tile) -> f32 {
-        /// The number of maxima that are kept side by side, so that the compiler vectorises the loop.
+        /// The number of partial maxima, with which the compiler can vectorise the loop.
         const MAXIMA: usize = 16;
         let mut largest = [0f32; MAXIMA];
         for z in 0..tile.size[2] {
@@ -179,9 +179,9 @@ impl Block<'_> {
         largest.into_iter().fold(0.0, f32::max)
     }
 
-    /// Computes the right-hand side of coarse cells: the mean of the residuals of their children, times the grid's
-    /// factor, which is 4 where all axes are halved (the area of a coarse cell is that of 4 fine ones). The third child
-    /// of a last cell counts only for the mask.
+    /// Computes the right-hand side of coarse cells: the mean of the residuals of their children, times the grid's factor,
+    /// which is 4 if all axes are halved (the square of the ratio of cell widths). The third child of a last cell counts
+    /// only for the mask.
     #[inline(always)]
     fn restrict(&mut self, tile: &Tile, coarse: &Grid) {
         let shape = self.problem.grid.shape;
@@ -192,13 +192,13 @@ impl Block<'_> {
             tile.first[axis] / strides[axis]..end.div_ceil(strides[axis]).min(coarse.shape[axis])
         });
         let line = |y: usize, z: usize| &tile.next[tile.at(0, y, z)..][..tile.size[0]];
-        // A second child beyond the border is the mirror image of the one at the border; where an axis is not halved it is the
-        // only one.
+        // A second child beyond the border is the mirror image of the one at the border. If the axis is not halved, the
+        // only child counts twice.
         let both = |index: usize, axis: usize| {
             let first = strides[axis] * index;
             [first, (first + strides[axis] - 1).min(shape[axis] - 1)].map(|child| child - tile.first[axis])
         };
-        // The sum is that of eight children, in 2D of four.
+        // The sum is over eight children; in 2D over four.
         let factor = coarse.residual_factor / if volume { 8.0 } else { 4.0 };
         for (slice, z) in slices.enumerate() {
             for (row, y) in rows.clone().enumerate() {
@@ -240,7 +240,7 @@ impl Block<'_> {
 #[inline(always)]
 #[allow(clippy::manual_clamp, reason = "it would leave -0.0")]
 fn clamp_to_unit(value: f32) -> f32 {
-    // A NaN would stay NaN.
+    // A NaN remains NaN.
     if value <= 0.0 {
         0.0
     } else if value >= 1.0 {
@@ -250,7 +250,7 @@ fn clamp_to_unit(value: f32) -> f32 {
     }
 }
 
-/// Returns the larger value in one instruction, unlike `f32::max`, because there are no NaNs here.
+/// Returns the larger value. This takes one instruction, unlike `f32::max`, because it need not handle NaN.
 #[inline(always)]
 fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }

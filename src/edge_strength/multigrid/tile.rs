@@ -1,10 +1,11 @@
-//! A tile in cache, with the steps of the smoother and the residual.
+//! A tile in cache, with the steps of the smoother and the computation of the residual.
 
 use super::lines::{CoarseLine, ColumnRange, mirror};
 use super::{Grid, Problem, Source};
 
-/// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the
-/// mirrored image. Its update is the mirror image of the update, which gives the border condition without a branch.
+/// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the mirrored
+/// image. It is updated like the image, so it stays its mirror image, which satisfies the border condition without a
+/// branch.
 #[derive(Default)]
 pub(super) struct Tile {
     /// The first pixel, without the halo.
@@ -29,9 +30,9 @@ impl Tile {
         ((z + self.halo[2]) * self.full[1] + y + self.halo[1]) * self.full[0] + x + self.halo[0]
     }
 
-    /// Loads the tile and makes all steps, in a wave: each step is one row (3D: slice) behind the previous step, so
-    /// that the rows in use stay in the first-level cache. Step t computes row r - t when row r arrives, and reads rows
-    /// that no step has overwritten yet. The result is in `current`.
+    /// Loads the tile and computes all steps as a wavefront: each step is one row (3D: slice) behind the previous step, so
+    /// that the rows in use stay in the first-level cache. When row r has been loaded, step t computes row r − t; the rows
+    /// that it reads have not been overwritten by any other step. The result is in `current`.
     #[inline(always)]
     pub(super) fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
         let weights = problem.weights;
@@ -182,8 +183,8 @@ impl Tile {
     }
 }
 
-/// The neighbours of a pixel in pairs with the weights of the pairs; that of the first is 1. The third pair, front and back,
-/// counts only in 3D.
+/// The neighbours of a pixel in pairs, with a weight for each pair; the first weight is 1. The third pair, front and back,
+/// is used in 3D only.
 struct Neighbours {
     pairs: [[f32; 2]; 3],
     weights: [f32; 3],

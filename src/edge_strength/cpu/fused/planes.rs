@@ -1,8 +1,9 @@
 //! One task in 3D: a tile of the volume goes through all iterations of a pass while it is in cache.
 //!
-//! The task marches along z, two planes at a time. When planes `q` and `q + 1` arrive, iteration 1 can compute `q − 1`
-//! and `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, whose planes are written to memory. Between
-//! two arrivals only two planes per iteration are kept. The halo shrinks by one pixel per iteration.
+//! The task proceeds along z, two planes at a time. When planes `q` and `q + 1` have been loaded, iteration 1 can compute
+//! planes `q − 1` and `q`, iteration 2 can compute `q − 2` and `q − 1`, and so on up to the last iteration, whose planes
+//! are written to memory. From one step to the next only two planes per iteration are kept. The halo shrinks by one pixel
+//! per iteration.
 
 use super::{LINE, LINE_BYTES, Pass, Plan, Span, Task, flush};
 use pulp::{Simd, WithSimd};
@@ -41,7 +42,7 @@ pub(super) fn buffer_len([width, height]: [usize; 2], levels: usize) -> usize {
     LINE + slab_count(levels) * len + (mask_count(levels) * len).div_ceil(size_of::<f32>())
 }
 
-/// Returns the number of slabs of values: two for each iteration, two that arrive and a spare one.
+/// Returns the number of slabs of values: two for each iteration, two for the planes that arrive, and a spare one.
 fn slab_count(levels: usize) -> usize {
     2 * levels + 3
 }
@@ -53,8 +54,8 @@ fn mask_count(levels: usize) -> usize {
 
 /// Returns the floats from row to row of a slab.
 fn stride(columns: usize) -> usize {
-    // The cache line before the pixels holds the border on the left. The space after them holds the border on the
-    // right, and lets the last vector be incomplete.
+    // The cache line before the pixels holds the border on the left. The space after them holds the border on the right,
+    // and room for an incomplete last vector.
     (LINE + columns + 1).next_multiple_of(LINE) + LINE
 }
 
@@ -63,7 +64,7 @@ fn slab(columns: usize, rows: usize) -> usize {
     (rows + 2) * stride(columns)
 }
 
-/// Slabs (planes with their borders) of equal size, each identified by a handle, its number.
+/// Slabs (planes with their borders) of equal size. The handle of a slab is its number.
 struct Slabs<'t, T> {
     store: &'t mut [T],
     len: usize,
@@ -110,7 +111,7 @@ struct Window<'p, 'i, 't> {
     /// above and one below.
     first: usize,
     slabs: Slabs<'t, f32>,
-    /// The masks of the slabs that some iteration has yet to compute, with all bits set where the pixel changes: slab z
+    /// The masks of the slabs that some iteration still has to compute, with all bits set for a pixel that changes: slab z
     /// is `masks[z % mask_count]`. They are bytes because the second-level cache limits the speed of the iterations.
     masks: Slabs<'t, u8>,
     mask_count: usize,
@@ -148,8 +149,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Fetches the values before the pass of slabs `top` and `top + 1`, and the masks that iteration 1 will need:
-    /// `top − 1` and `top`.
+    /// Loads slabs `top` and `top + 1` with the values before the pass, and the masks that iteration 1 will need: `top − 1`
+    /// and `top`.
     #[inline(always)]
     fn arrive(&mut self, top: isize) {
         let columns = self.xs.window.clone();
@@ -172,8 +173,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Advances every iteration by the two slabs whose neighbours have arrived. Returns whether the last iteration
-    /// computed any.
+    /// Advances every iteration by the two slabs whose neighbours have arrived. Returns true if the last iteration has
+    /// computed slabs.
     #[inline(always)]
     fn iterate<S: Simd>(&mut self, simd: S, top: isize) -> bool {
         let levels = self.pass.centre_weights.len();
@@ -209,7 +210,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                     self.extend_borders(self.spare);
                 }
             }
-            // 5. The results are what arrives for the next iteration.
+            // 5. The results are the slabs that arrive for the next iteration.
             [c, d] = [a, self.spare];
             self.spare = b;
         }
@@ -251,7 +252,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
             } else {
                 two_rows::<S, false>(simd, centre_weight, weights, time_step, rows);
             }
-            // The flush is a loop of its own, because a second version of the update would cost more.
+            // The flush is a separate loop, because a second version of the update would cost more.
             if flushed {
                 for row in [&mut a[at(0)], &mut e[at(0)]] {
                     for values in S::as_mut_simd_f32s(row).0 {
@@ -313,8 +314,8 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
     weights[0]
 }
 
-/// The same row of four neighbouring slabs a to d, of a fifth for results, and of the masks of b and c. Those of `b`
-/// and `c` are the rows left, centre, right, up, down. All are whole vectors.
+/// The same row of four neighbouring slabs a to d, of a fifth slab for results, and of the masks of b and c. For `b` and
+/// `c` there are five views: left, centre, right, up and down. All consist of whole vectors.
 struct Rows<'a> {
     a: &'a mut [f32],
     b: [&'a [f32]; 5],
@@ -324,9 +325,9 @@ struct Rows<'a> {
     masks: [&'a [u8]; 2],
 }
 
-/// Computes one iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces
-/// a, whose old values are no longer needed; that of c goes to e. Two slabs are computed together because each needs
-/// the other, which takes ten loads instead of twelve.
+/// Computes one iteration on the same row of two neighbouring slabs, b and c, between a and d. The result for b replaces a,
+/// whose old values are no longer needed; the result for c goes to e. Two slabs are computed together because each needs
+/// the other's values, which takes ten loads instead of twelve.
 ///
 /// Unless `WEIGHTED` is set, all neighbours have the weight 1. Without fused multiply-add the products are rounded, too.
 #[inline(always)]
@@ -341,20 +342,20 @@ fn two_rows<S: Simd, const WEIGHTED: bool>(
     let [weight_y, weight_z] = [weight_y, weight_z].map(|weight| simd.splat_f32s(weight));
     let one = simd.splat_f32s(1.0);
     let a = S::as_mut_simd_f32s(a).0;
-    // Equal lengths that the compiler sees avoid bounds checks in the loop.
+    // Show the compiler that the lengths are equal, so that the loop has no bounds checks.
     let n = a.len();
     let e = &mut S::as_mut_simd_f32s(e).0[..n];
     let vectors = |row| &S::as_simd_f32s(row).0[..n];
     let ([bl, bc, br, bu, bd], [cl, cc, cr, cu, cd]) = (b.map(vectors), c.map(vectors));
     let d = vectors(d);
     let masks = b_mask.chunks_exact(S::F32_LANES).zip(c_mask.chunks_exact(S::F32_LANES));
-    // Macros, because a closure would not be compiled for the vector unit.
+    // These are macros, because closures would be compiled without the target's vector instructions.
     macro_rules! add_pair {
         ($sum:expr, $weight:expr, $pair:expr) => {
             if WEIGHTED { simd.mul_add_e_f32s($weight, $pair, $sum) } else { simd.add_f32s($sum, $pair) }
         };
     }
-    // Weights that are not whole numbers round the sum, which may exceed the centre's weight a little.
+    // With weights that are not integers the sum is rounded, and may slightly exceed the weight of the centre.
     macro_rules! bounded {
         ($value:expr) => {
             if WEIGHTED { simd.min_f32s($value, one) } else { $value }

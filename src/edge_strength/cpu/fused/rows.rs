@@ -1,16 +1,16 @@
 //! One task in 2D: a tile of a slice goes through all iterations of a pass while it is in cache.
 //!
-//! **The march.** The task marches down the rows, [`ROWS`] at a time. When rows `q` to `q + 3` arrive, iteration 1 can
-//! compute `q − 1` to `q + 2`, iteration 2 `q − 2` to `q + 1`, and so on up to the last, whose rows are written to
-//! memory. Between two arrivals only two rows per iteration are kept.
+//! **Order.** The task proceeds down the rows, [`ROWS`] at a time. When rows `q` to `q + 3` have been loaded, iteration 1
+//! can compute rows `q − 1` to `q + 2`, iteration 2 can compute `q − 2` to `q + 1`, and so on up to the last iteration,
+//! whose rows are written to memory. From one step to the next only two rows per iteration are kept.
 //!
-//! **The layout.** A row of `n` vectors is *lifted*: column `lane · n + i` is in lane `lane` of vector `i`. So the left
-//! and right neighbours of vector `i` are vectors `i − 1` and `i + 1`, whole and aligned; only at the ends of the row
-//! the lanes shift by one. A loop along a row loads each vector once.
+//! **The layout.** A row of `n` vectors is *lifted*: column `lane · n + i` is in lane `lane` of vector `i`. So the left and
+//! right neighbours of vector `i` are the aligned vectors `i − 1` and `i + 1`; only at the ends of the row must lanes be
+//! shifted by one. A loop along a row loads each vector once.
 //!
-//! **The mask** has one bit per pixel. A byte has the bits of eight rows of its column, the first row in the highest
-//! bit, so that a shift moves the bit of any row to the sign of a word. A byte begins at every [`ROWS`]th row, so that
-//! any [`ROWS`] consecutive rows are in one byte, and each bit is in two bytes.
+//! **The mask** has one bit per pixel. A byte has the bits of eight rows of its column, with the first row in the highest
+//! bit, so that a shift moves the bit of any row to the sign of a word. A new byte begins at every [`ROWS`]th row, so each
+//! bit is stored in two bytes, and any [`ROWS`] consecutive rows are together in one byte.
 
 use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
 use bytemuck::Pod;
@@ -60,7 +60,7 @@ fn row_count(levels: usize) -> usize {
     2 * levels + ROWS
 }
 
-/// Returns the number of rows of mask bytes: enough for the rows that some iteration has yet to compute.
+/// Returns the number of rows of mask bytes: enough for the rows that some iteration still has to compute.
 fn mask_count(levels: usize) -> usize {
     levels.div_ceil(ROWS) + 3
 }
@@ -111,7 +111,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let (line, buffer) = buffer.split_at_mut(stride);
         let (other, buffer) = buffer.split_at_mut(stride);
         let (masks, buffer) = bytemuck::cast_slice_mut(buffer).split_at_mut(mask_count(levels) * stride);
-        // Rows that arrive add their bits to the bytes before, which for the first rows hold nothing else.
+        // Rows that arrive also set bits in the bytes before their own. For the first rows these bytes must be clear.
         masks.fill(0);
         let (marks, buffer) = buffer.split_at_mut(stride);
         let (mark_line, other_mark_line) = buffer.split_at_mut(stride);
@@ -139,14 +139,14 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         handle * self.stride..handle * self.stride + self.len
     }
 
-    /// Returns the range of the mask bytes that begin at row `block * ROWS`, which may be before the first row.
+    /// Returns the range of the mask bytes that begin at row `block * ROWS`. That row may be before the first row.
     #[inline(always)]
     fn mask(&self, block: isize) -> Range<usize> {
         let from = block.rem_euclid(self.mask_count as isize) as usize * self.stride;
         from..from + self.len
     }
 
-    /// Fetches the values before the pass, and the masks, of rows `top..top + ROWS`.
+    /// Loads rows `top..top + ROWS` with the values before the pass, and their masks.
     #[inline(always)]
     fn arrive<S: Simd>(&mut self, top: isize) {
         let columns = self.xs.window.clone();
@@ -167,7 +167,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         for (mask, mark) in self.masks[before].iter_mut().zip(marks) {
             *mask |= mark;
         }
-        // 2. Copy the values and lift them. Initial values from the mask alone are made from its lifted bits.
+        // 2. Copy the values and lift them. Initial values that depend on the mask alone are made from its lifted bits.
         let targets = self.fresh.map(|handle| self.row(handle));
         for ((i, y), to) in rows.enumerate().zip(targets) {
             if self.pass.field.is_none() && self.pass.pixels.start_is_mask() {
@@ -182,8 +182,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Advances every iteration by the rows whose neighbours have arrived. Returns whether the last iteration computed
-    /// any.
+    /// Advances every iteration by the rows whose neighbours have arrived. Returns true if the last iteration has computed
+    /// rows.
     #[inline(always)]
     fn iterate<S: Simd>(&mut self, simd: S, top: isize) -> bool {
         let levels = self.pass.centre_weights.len();
@@ -227,8 +227,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
     /// Computes iteration `level` on rows b to e = p − 1 to p + 2. The results replace a to d.
     #[inline(always)]
     fn four_rows<S: Simd>(&mut self, simd: S, level: usize, p: isize, handles: [usize; ROWS + 2]) {
-        // 1. The column beyond the right border is a copy of the last column. `after` does so where that column ends a
-        // lane.
+        // 1. The column beyond the right border is a copy of the last column. If the last column is the last element of the
+        //    last lane, `after` makes that copy.
         let columns = self.xs.window.len();
         if self.xs.at_end() && columns < self.len {
             let place = |x: usize| x % self.vectors * S::F32_LANES + x / self.vectors;
@@ -325,7 +325,7 @@ fn lift<T: Lane>(lanes: usize, lines: &mut [&mut [T]; 2], row: &mut [T]) {
     interleave(from, row);
 }
 
-/// Writes the elements of the two halves of `from` alternately.
+/// Interleaves the elements of the two halves of `from`.
 #[inline(always)]
 fn interleave<T: Lane>(from: &[T], to: &mut [T]) {
     let (first, second) = from.split_at(from.len() / 2);
@@ -348,7 +348,7 @@ fn lower<'a, T: Lane>(lanes: usize, row: &'a [T], lines: &'a mut [&mut [T]; 2]) 
     from
 }
 
-/// Writes the elements of `from` alternately to the two halves, the inverse of [`interleave`].
+/// Writes the elements of `from` to the two halves in alternation, the inverse of [`interleave`].
 #[inline(always)]
 fn separate<T: Lane>(from: &[T], to: &mut [T]) {
     let (first, second) = to.split_at_mut(from.len() / 2);
@@ -358,7 +358,7 @@ fn separate<T: Lane>(from: &[T], to: &mut [T]) {
 }
 
 /// Computes one iteration on lifted rows b to e, between a and f. The results replace a to d, whose old values are no
-/// longer needed: the loop along the rows keeps the left neighbours in registers.
+/// longer needed, because the loop along the rows keeps the left neighbours in registers.
 ///
 /// From bit `row` on, counted from the highest, `masks` has one bit each for b to e: 1 where the pixel changes. Without
 /// fused multiply-add the products are rounded, too. If `FLUSH` is set, results below `FLUSH_THRESHOLD` become 0.
@@ -385,8 +385,8 @@ fn four_rows<S: Simd, const FLUSH: bool>(
     let Some(last) = n.checked_sub(1) else { return };
     let end = [after(simd, b), after(simd, c), after(simd, d), after(simd, e)];
     let mut left = [before(simd, b), before(simd, c), before(simd, d), before(simd, e)];
-    // The loop body is a macro because a closure would not be compiled for the vector unit. Each shift of `word` by one
-    // moves the mask bit of the next row to the sign.
+    // The loop body is a macro because a closure would be compiled without the target's vector instructions. Each shift of
+    // `word` by one moves the mask bit of the next row to the sign.
     macro_rules! update_column {
         ($i:expr, $right:expr, $masks:expr) => {
             let (i, right) = ($i, $right);
@@ -437,7 +437,8 @@ fn after<S: Simd>(simd: S, row: &[S::f32s]) -> S::f32s {
     simd.select_f32s(last, row[row.len() - 1], simd.rotate_left_f32s(row[0], 1))
 }
 
-/// Returns the new values of a vector: those of eq. 3 where the sign of the word is set, else the old ones.
+/// Returns the new values of a vector: the result of eq. 3 where the sign bit of the word is set, and the old value
+/// elsewhere.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all belong to one stencil")]
 fn update<S: Simd, const FLUSH: bool>(

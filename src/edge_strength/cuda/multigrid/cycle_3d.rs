@@ -1,7 +1,7 @@
 //! Cycles in 3D. Each step of a smoothing is a launch, and so are residuals and corrections.
 //!
-//! Operations on the finest grid can be limited to some of its slices, for volumes in slabs (`slabs.rs`): an operation whose
-//! result is needed in some slices is preceded by others in these and one more on either side.
+//! For volumes in slabs (`slabs.rs`), operations on the finest grid can be limited to some of its slices. Each operation
+//! then has to cover one more slice on either side than the operation that uses its result.
 #![allow(unsafe_code)]
 
 use super::{CycleStart, Equation, ForCorrection, ForSolution, Level};
@@ -16,7 +16,7 @@ use std::ops::Range;
 /// The block of the 3D kernels.
 const BLOCK_3D: [usize; 3] = [MG_BLOCK_X, MG_BLOCK_Y, MG_BLOCK_Z];
 
-/// The kernels of a volume, of which each writes some slices of a grid.
+/// The kernels for volumes. Each writes some slices of a grid.
 pub(super) struct VolumeKernels {
     step: Kernel,
     restrict: Kernel,
@@ -40,7 +40,7 @@ impl VolumeKernels {
         self.ascend(stream, finest, coarse, change, &finest.slices())
     }
 
-    /// Queues the smoothing with which a cycle begins on its first grid, into some slices of `smoothed`.
+    /// Queues the smoothing that begins a cycle on its first grid, into some slices of `smoothed`.
     pub(super) fn descend(
         &self,
         stream: &Stream,
@@ -61,7 +61,7 @@ impl VolumeKernels {
         }
     }
 
-    /// Queues the correction and the smoothing with which a cycle ends on its first grid, into some slices of `values`.
+    /// Queues the correction and the smoothing that end a cycle on its first grid, into some slices of `values`.
     pub(super) fn ascend(
         &self,
         stream: &Stream,
@@ -79,8 +79,8 @@ impl VolumeKernels {
         self.finish(stream, ForSolution(finest), from, change, slices)
     }
 
-    /// Queues the part of a V-cycle that computes the correction of the next finer grid, from the right-hand side of the
-    /// first of these grids to its values.
+    /// Queues the part of a V-cycle that computes the correction of the next finer grid: from the right-hand side of the
+    /// first grid of `levels` to its values.
     pub(super) fn solve_correction(&self, stream: &Stream, levels: &[Level]) -> Result<()> {
         for pair in levels.windows(2) {
             let [level, coarse] = pair else { unreachable!("windows of two") };
@@ -181,7 +181,7 @@ impl VolumeKernels {
         right: u64,
         slices: &Range<usize>,
     ) -> Result<()> {
-        // The last slice of a grid is nobody's child if the coarse grid was rounded down.
+        // If the coarse grid was rounded down, the last slice is not a child of any coarse slice.
         if slices.is_empty() {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl VolumeKernels {
         let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
         let fine: [&dyn DeviceRepr; 6] = [&level.smoothed, &right, &level.mask, width, height, depth];
         let [_, weight_y, weight_z] = &level.grid.weights;
-        /// The kernel sums as many children of a coarse voxel.
+        /// The number of children of a coarse voxel whose residuals the kernel sums.
         const CHILDREN: f32 = 8.0;
         let factor = coarse.grid.residual_factor / CHILDREN;
         let pitches: [&dyn DeviceRepr; 6] =
@@ -202,8 +202,8 @@ impl VolumeKernels {
         unsafe { stream.launch(&self.restrict, geometry_3d(coarse, slices), &arguments) }
     }
 
-    /// Queues the sum of `from` (0: the shape) and `below`, the interpolated values of the next coarser grid (0: zero),
-    /// into some slices of `to`.
+    /// Queues the addition of `from` (address 0: the shape) and the interpolated values of the next coarser grid at `below`
+    /// (address 0: zeros), into some slices of `to`.
     fn correct(
         &self,
         stream: &Stream,
@@ -231,7 +231,7 @@ impl Level {
         0..self.grid.shape[2]
     }
 
-    /// Returns slices and `by` more on either side, within the grid.
+    /// Returns `slices` with `by` more on either side, clipped to the grid.
     pub(super) fn wider(&self, slices: &Range<usize>, by: usize) -> Range<usize> {
         slices.start.saturating_sub(by)..(slices.end + by).min(self.grid.shape[2])
     }

@@ -22,10 +22,10 @@ pub(super) struct GridOffsets {
     pub(super) mask: usize,
 }
 
-/// The layout of the buffer that holds everything but the two fields and the mask of the finest grid.
+/// The layout of the buffer that holds everything except the two fields and the mask of the finest grid.
 pub(super) struct GridsLayout {
-    /// The grids, finest first. For the finest only `other` is in the buffer, and not even that where it is in slabs. Where it
-    /// is the only grid, there is one more, of which only the mask is in the buffer: it shows whether there is any shape
+    /// The grids, finest first. Of the finest grid only `other` is in the buffer, and nothing if it is in slabs. If it is
+    /// the only grid, there is another one of which only the mask is in the buffer, which shows whether there is any shape
     /// pixel.
     pub(super) grids_in_buffer: Vec<GridOffsets>,
     pub(super) grids: usize,

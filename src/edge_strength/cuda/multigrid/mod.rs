@@ -26,8 +26,8 @@ use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
 
 pub(super) use slabs::{LEAST_CHOSEN_SLICES, LEAST_SLICES, bytes_in_slabs, solve_in_slabs};
 
-/// The smallest factor by which a cycle multiplies the error, about. It bounds the number of cycles that may be queued
-/// before the host waits.
+/// About the smallest factor by which a cycle multiplies the error. From it follows the least number of cycles that are
+/// still needed, which can be queued before the host waits.
 const BEST_FACTOR: f64 = 0.03;
 
 /// The number of pixels above which the host waits for each cycle, so that it acts on a cancellation in time.
@@ -63,7 +63,7 @@ pub(super) fn solve(
         return Ok(EMPTY);
     }
     let guessed = solver.guess()?;
-    // Run cycles until the estimated error is within the tolerance, or no longer falls.
+    // Run cycles until the estimated error is within the tolerance, or no longer decreases.
     let mut monitor = ConvergenceMonitor::new();
     while monitor.goes_on(options) {
         let queue = cycles_at_once(&monitor, options, field.layout.shape);
@@ -83,7 +83,7 @@ pub(super) fn solve(
 fn cycles_at_once(monitor: &ConvergenceMonitor, options: &SolveOptions, shape: [usize; 3]) -> usize {
     let queue = match monitor.cycles {
         _ if shape.iter().product::<usize>() > QUEUE_PIXELS => 1.0,
-        // The estimate needs two cycles at first, and falls steeply with the third.
+        // The estimate needs two cycles at first, and decreases steeply with the third.
         0 => 2.0,
         2 => 1.0,
         _ => ((monitor.residual / options.tolerance).ln() / (1.0 / BEST_FACTOR).ln()).floor(),
@@ -124,7 +124,7 @@ enum GridKernels {
 enum CycleStart {
     /// The values of that grid.
     Values,
-    /// Values of the next coarser grid, at this address, interpolated.
+    /// The interpolated values of the next coarser grid, which are at this address.
     Guess(u64),
     /// The shape: 1 on it, 0 elsewhere.
     Shape,
@@ -141,20 +141,20 @@ struct Multigrid<'a> {
     changes: usize,
     /// The page-locked memory to which flags and changes are copied.
     pinned: Pinned,
-    /// The event after such a copy.
+    /// Recorded after such a copy.
     arrived: Event,
 }
 
 impl Drop for Multigrid<'_> {
     fn drop(&mut self) {
-        // The buffer must outlive the work that uses it, also if an error ends the call. A failed stream has no work
+        // The buffer must outlive the work that uses it, even if an error ends the call. A stream that failed has no work
         // left.
         let _ = self.stream.synchronize();
     }
 }
 
 impl<'a> Multigrid<'a> {
-    /// Makes the solver of a field. Its values and the workspace are not given where they are in slabs.
+    /// Makes the solver of a field. `values` is `None` for a field in slabs.
     fn new(
         cuda: &Cuda,
         stream: &'a Stream,
@@ -204,7 +204,7 @@ impl<'a> Multigrid<'a> {
         })
     }
 
-    /// Computes the masks of the coarse grids, and drops the grids that have nothing to correct; returns whether any pixel is
+    /// Computes the masks of the coarse grids, and drops grids that have nothing to correct. Returns true if any pixel is
     /// on the shape.
     fn coarsen(&mut self) -> Result<bool> {
         let words = self.levels.len();
@@ -223,15 +223,16 @@ impl<'a> Multigrid<'a> {
             // SAFETY: the arguments are the kernel's, in its order; masks and flags have the layout's bytes.
             unsafe { self.stream.launch(&self.kernels.coarsen, config, &[from.as_slice(), &to].concat()) }?;
         }
-        // The first flags are those of the second grid. From the first grid without free cells on nothing is corrected.
+        // The first flags are those of the second grid. The first grid without free cells, and all coarser ones, correct
+        // nothing.
         let flags = self.fetch(self.flags, words)?.split_off(1);
         let useful = 1 + flags.iter().take_while(|flags| *flags & MG_ANY_FREE as u32 != 0).count();
         self.levels.truncate(useful.min(self.grids));
         Ok(flags.iter().any(|flags| flags & MG_ANY_FIXED as u32 != 0))
     }
 
-    /// Queues the nested iteration, which computes a first guess from coarse to fine on all grids but the finest; returns
-    /// whether there is one.
+    /// Queues the nested iteration, which computes a first guess from coarse to fine on all grids except the finest.
+    /// Returns true if there is a guess.
     fn guess(&self) -> Result<bool> {
         let Some(first) = first_guess(self.levels.iter().map(|level| &level.grid)) else { return Ok(false) };
         for index in (1..=first).rev() {

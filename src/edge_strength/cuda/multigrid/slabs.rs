@@ -1,11 +1,11 @@
-//! The converged mode of a volume that does not fit the device memory. The finest grid is in host memory, and passes through
-//! the device in slabs along z; its mask and all coarser grids stay on the device.
+//! The converged mode of a volume that does not fit the device memory. The finest grid stays in host memory and is streamed
+//! through the device in slabs along z. Its mask and all coarser grids stay on the device.
 //!
-//! A cycle is one pass, from one array in host memory to another. In it a slab repeats the smoothing with which the cycle
-//! began, of which only the residuals were kept; adds the correction; makes the smoothing that ends the cycle; and makes the
-//! one that begins the next cycle, for its residuals. Each step of these takes a slice off either side of what is known, so a
-//! slab is read with a halo of a slice for each step and one for the residuals. Values are those of a volume that fits, bit
-//! for bit.
+//! A cycle is one pass from one array in host memory to another. In a pass each slab repeats the smoothing that began the
+//! cycle, of which only the residuals were kept. It then adds the correction, does the smoothing that ends the cycle, and
+//! does the smoothing that begins the next cycle, to compute its residuals. Each step makes the valid part of a slab one
+//! slice thinner on either side, so a slab is read with a halo of one slice for each step and one more for the residuals.
+//! The result has the same bits as for a volume that fits.
 
 use super::super::constants::PITCH_ALIGNMENT;
 use super::super::launch::Launcher;
@@ -26,24 +26,26 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The slices around a slab on which its own depend in a pass: one for each step of three smoothings, and one for residuals.
+/// The slices on either side of a slab on which its own slices depend in a pass: one for each step of three smoothings, and
+/// one for the residuals.
 const HALO: usize = 3 * VOLUME_STEPS + 1;
 
-/// The least slices of a slab, halos included. Its own begin with the first child of a coarse slice, so they are even in number.
+/// The fewest slices of a slab, including both halos. A slab's own slices begin with the first child of a coarse slice, so
+/// their number is even.
 pub(in super::super) const LEAST_SLICES: usize = 2 * HALO + 2;
 
-/// The least slices of a slab whose passes have at most twice the steps of a volume that fits: 12 for each of its own and 156 for
-/// its halos, where that has 8.
+/// The fewest slices of a slab with which a pass takes at most twice the steps per slice of a volume that fits, which takes
+/// 8: a slab takes 12 for each of its own slices, and 156 for its halos.
 pub(in super::super) const LEAST_CHOSEN_SLICES: usize = 5 * HALO + 1;
 
-/// The most voxels of slabs in flight, whose work ends before a cancelled call returns: on an H100 after at most 55 ms of a
-/// volume of 1024³.
+/// The most voxels of all slabs in flight. A cancelled call returns only when their work has ended, which took at most 55
+/// ms on an H100 with a volume of 1024³.
 const MOST_IN_FLIGHT: usize = 1 << 29;
 
 /// The number of slabs in flight: one is read, one is computed, and one is written.
 const SLOTS: usize = 3;
 
-/// A number of cycles that few solves exceed, for the progress.
+/// A number of cycles that few solves exceed, from which the progress is estimated.
 const USUAL_CYCLES: f64 = 8.0;
 
 /// Returns the device memory of a volume whose finest grid is in slabs of `slices` slices, halos included, in bytes.
@@ -63,17 +65,18 @@ fn slice_bytes([width, height, _]: [usize; 3]) -> u64 {
     3 * FieldLayout::new([width, height, 1]).value_bytes() as u64
 }
 
-/// Returns the number of slabs in flight, and of the slices of one, halos included, that fit into `budget` bytes.
+/// Returns the number of slabs in flight, and the number of slices of each, including halos, that fit into `budget` bytes.
 fn slots_and_slices(shape: [usize; 3], budget: u64) -> (usize, usize) {
     let [width, height, depth] = shape;
     let fitting = |slots: usize| usize::try_from(budget / (slots as u64 * slice_bytes(shape))).unwrap_or(usize::MAX);
-    // A shallow volume is one slab, if that fits: several would be halos for the most part.
+    // A shallow volume is one slab if that fits, because several slabs would consist mostly of halos.
     if depth < 4 * HALO && fitting(1) >= depth {
         return (1, depth);
     }
-    // With fewer slots slabs are deeper: the halos are to take half of one at most.
+    // With fewer slots slabs can be deeper. Choose the most slots with which halos are at most half of a slab.
     let slots = (1..=SLOTS).rev().find(|&slots| fitting(slots) >= 4 * HALO).unwrap_or(1);
-    // Deep slabs have fewer halos, and shallow ones begin and end a pass sooner.
+    // Deep slabs have a smaller share of halos, while with shallow slabs a pass has shorter phases at its beginning and
+    // end.
     let best = 2 * HALO + (HALO * depth).isqrt();
     let most = (MOST_IN_FLIGHT / (slots * width * height)).max(4 * HALO).min(depth);
     (slots, (fitting(slots).min(best).min(most) / 2 * 2).max(LEAST_SLICES))
@@ -107,7 +110,7 @@ pub(in super::super) fn solve_in_slabs(
     pipeline.others = others(&monitor, options, slabs, 0);
     prepare(context, cuda, &mut pipeline, (plan, initial), (input, &mask), (slots, slices), output.view_mut())?;
     let (outcome, is_in_output) = if !solver.coarsen()? {
-        // The array that was not written has zeros.
+        // The array that was not written to holds zeros.
         (EMPTY, false)
     } else {
         // 2. Compute the first guess on the coarser grids, and the residuals with which the first cycle begins.
@@ -116,7 +119,7 @@ pub(in super::super) fn solve_in_slabs(
         let guess = if is_guessed { Some(copied_guess(cuda, &solver)?) } else { None };
         let mut pass = FinestPass { solver: &solver, layout, guess, ends_cycle: false };
         let values = Image::F32(output.view());
-        // They are dropped before the solver, whose memory their streams use.
+        // The slots' streams use the solver's memory, so they are declared after it and dropped before it.
         let mut slots = slab_slots(cuda, (&values, &layout), (slots, PITCH_ALIGNMENT * size_of::<f32>()), 2)?;
         (pipeline.count, pipeline.others) = (slabs, others(&monitor, options, slabs, 1));
         if solver.levels.len() > 1 {
@@ -126,7 +129,7 @@ pub(in super::super) fn solve_in_slabs(
         let mut is_in_output = true;
         pass.ends_cycle = true;
         while monitor.goes_on(options) {
-            // There are as many as for a volume that fits, so that both end after the same cycle.
+            // Run as many cycles as for a volume that fits, so that both end after the same cycle.
             for _ in 0..cycles_at_once(&monitor, options, shape) {
                 pipeline.others = others(&monitor, options, slabs, monitor.cycles as usize + 2);
                 solver.correct_slabs()?;
@@ -165,7 +168,7 @@ fn wait(solver: &Multigrid<'_>, pipeline: &mut Pipeline<'_, '_, '_>) -> Result<(
     Ok(())
 }
 
-/// Returns the numbers of slabs of the passes before the next one, and of those that probably come after it.
+/// Returns the number of slabs in the passes so far, and the estimated number of slabs in the passes after the next one.
 fn others(monitor: &ConvergenceMonitor, options: &SolveOptions, slabs: usize, passes: usize) -> [usize; 2] {
     let most = options.max_cycles.saturating_sub(monitor.cycles + 1) as f64;
     let left = ((1.0 - monitor.fraction(options)) * USUAL_CYCLES).min(most);
@@ -190,7 +193,7 @@ fn copy(
 }
 
 impl Multigrid<'_> {
-    /// Queues the computation of the correction of the finest grid, which is in slabs.
+    /// Queues the computation, on the coarser grids, of the correction for the finest grid, which is in slabs.
     fn correct_slabs(&self) -> Result<()> {
         self.stream.fill(&self.buffer, self.changes, size_of::<u32>(), 0)?;
         if self.levels.len() > 1 {
@@ -205,7 +208,7 @@ impl Multigrid<'_> {
     }
 }
 
-/// Returns a copy of the first guess, which the grid after the finest one holds until the first cycle.
+/// Returns a copy of the first guess. The second grid holds it until the first cycle overwrites it.
 fn copied_guess(cuda: &Cuda, solver: &Multigrid<'_>) -> Result<Buffer> {
     let level = &solver.levels[1];
     let layout = FieldLayout::new(level.grid.shape);
@@ -217,7 +220,7 @@ fn copied_guess(cuda: &Cuda, solver: &Multigrid<'_>) -> Result<Buffer> {
     Ok(copy)
 }
 
-/// A pass over the finest grid. It ends a cycle and begins the next one, or only begins the first one.
+/// A pass over the finest grid. It ends a cycle and begins the next one; the first pass only begins a cycle.
 struct FinestPass<'a> {
     solver: &'a Multigrid<'a>,
     layout: SlotLayout,
@@ -226,10 +229,10 @@ struct FinestPass<'a> {
     ends_cycle: bool,
 }
 
-/// The memory of a slab in flight, beside that of what is read.
+/// The memory of a slab in flight, in addition to the slices that are read.
 struct SlabBuffers {
-    /// The field of the initial values; or in a pass those of smoothed values and of every other step, while the values that
-    /// end the cycle replace those that were read.
+    /// For the preparation, one field of initial values. For a pass, two fields: the smoothed values, and the results of
+    /// every other step. The values that end the cycle replace the ones that were read.
     fields: Vec<Buffer>,
     /// The result for the slab's own slices, and the bytes from row to row there.
     result: Side,
@@ -237,7 +240,7 @@ struct SlabBuffers {
 }
 
 impl SlabBuffers {
-    /// Notes that the result for the slices `own` is in a field at `address`, which begins with slice `first`.
+    /// Records that the result for the slices `own` is in a field at `address` that begins with slice `first`.
     fn set_result(&mut self, address: u64, own: &Range<usize>, first: usize, height: usize) {
         let slice = height * self.pitch;
         let address = address + ((own.start - first) * slice) as u64;
@@ -245,7 +248,7 @@ impl SlabBuffers {
     }
 }
 
-/// Makes the slots of slabs that are read from `input`, with rows at multiples of `alignment` bytes, and have `fields` fields.
+/// Makes slots for slabs that are read from `input`, with rows at multiples of `alignment` bytes. Each has `fields` fields.
 fn slab_slots(
     cuda: &Cuda,
     (input, layout): (&Image<'_>, &SlotLayout),
@@ -284,7 +287,7 @@ impl SliceOperation for FinestPass<'_> {
 
     fn reads(&self, slab: usize) -> Range<usize> {
         let Range { start, end } = self.layout.reads(slab);
-        // The values are not needed where the first guess takes their place and nothing is compared with them.
+        // The values need not be read if the first guess replaces them and nothing is compared with them.
         start..if self.ends_cycle || self.guess.is_none() { end } else { start }
     }
 
@@ -300,7 +303,7 @@ impl SliceOperation for FinestPass<'_> {
         let (own, first, kernels) = (self.slices(slab), self.reads(slab).start, self.solver.volume_kernels());
         let (level, coarse) = (self.level(pixels.address, buffers, first), self.solver.levels.get(1));
         let start = self.guess.as_ref().map_or(CycleStart::Values, |guess| CycleStart::Guess(guess.address()));
-        // The slices that residuals need, and before these the smoothing.
+        // The slices that the residuals need, and on which the smoothing before them is computed.
         let neighbours = level.wider(&own, 1);
         if self.ends_cycle {
             let needed = level.wider(&neighbours, VOLUME_STEPS);
@@ -346,7 +349,7 @@ fn prepare(
     pipeline.count = layout.count();
     pipeline.run(context, cuda, &mut preparation, &mut slots, Some(input), Some(&mut ImageMut::F32(output)))?;
     drop(slots);
-    // The buffers of the passes have other sizes.
+    // Free the pooled buffers, because those of the passes have other sizes.
     cuda.memory().trim();
     Ok(())
 }
