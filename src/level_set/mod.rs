@@ -180,9 +180,10 @@ impl LevelSet {
     /// count as far from T as the farthest finite pixel of the image, but at least 2ε. So they are never in range, except
     /// for an infinity on the range's open side, and for all of them if the range is [`Side::Outside`].
     ///
-    /// # Errors A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see
-    /// [`Params::time_step`]), an automatic range with an empty mask, two regions that are alike or one of which is empty,
-    /// sizes that do not match, an allocation that fails, a device failure.
+    /// # Errors
+    /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an
+    /// automatic range with an empty mask, two regions that are alike or one of which is empty, sizes that do not match, an
+    /// allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         Self::start(context, input, mask, params, &mut None)
     }
@@ -308,10 +309,10 @@ impl LevelSet {
     /// towards the tolerances. The fraction never decreases, is the same on every device, and is 1 only in the last call,
     /// whose result is not used.
     ///
-    /// # Errors [`ErrorKind::Cancelled`]: the last complete iteration is kept and can be read, and another step continues
-    /// from it. If a reinitialisation had begun, the signs of φ are final but its magnitudes are not; a step of 0
-    /// iterations completes it. A device failure, after which φ is not known until [`write_phi`](Self::write_phi) replaces
-    /// it.
+    /// # Errors
+    /// [`ErrorKind::Cancelled`]: the last complete iteration is kept and can be read, and another step continues from it.
+    /// If a reinitialisation had begun, the signs of φ are final but its magnitudes are not; a step of 0 iterations
+    /// completes it. A device failure, after which φ is not known until [`write_phi`](Self::write_phi) replaces it.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -445,8 +446,9 @@ impl LevelSet {
     /// a φ without a voxel in the narrow band, such as one of only two values, or one that was saved after its front came to
     /// rest at sharp edges. The first iteration changes nothing then, and φ becomes the signed distance to its front.
     ///
-    /// # Errors A size or type that does not match, NaN or infinity, or a cancellation, after which φ is unchanged. A
-    /// device failure, or too little memory for a sparse φ, after which φ is not known.
+    /// # Errors
+    /// A size or type that does not match, NaN or infinity, or a cancellation, after which φ is unchanged. A device
+    /// failure, or too little memory for a sparse φ, after which φ is not known.
     pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {

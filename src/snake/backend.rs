@@ -1,5 +1,6 @@
-//! The backends: the image in host memory with the search on the CPU, or both on a GPU, or on several, which share the
-//! targets. Each target is searched by itself, in its own territory where targets compete, so that they are independent.
+//! The backends: the search runs on the CPU with the image in host memory, on one GPU, or on several GPUs that share the
+//! targets. Each target is searched separately, within its own territory if targets compete, so targets are independent of
+//! each other.
 
 use super::image::{HostImage, LevelScale};
 use super::polygon::Bounds;
@@ -18,9 +19,9 @@ use std::ops::Range;
 pub(super) enum Backend {
     Cpu(HostImage),
     Cuda(Box<cuda::Solver>),
-    /// One for each of the context's devices that has the image: the first ones.
+    /// Several GPUs: one backend for each of the context's first devices. Each has a copy of the image.
     Several(Vec<Backend>),
-    /// None: slices of this width and height were searched one after the other, and not kept.
+    /// The image is no longer kept: slices of this width and height were searched one after the other.
     Released([usize; 2]),
 }
 
@@ -64,7 +65,7 @@ impl Backend {
             |cuda, (targets, watch)| {
                 cuda::check_schedule(params)?;
                 let solver = cuda::Solver::new(context, cuda, input, params, level_scale.quantise)?;
-                // The CPU takes the targets where this fails.
+                // Keep the targets, because the CPU needs them if the GPU fails.
                 let copies = try_collected(targets.iter().map(Target::try_clone))?;
                 measured(Self::Cuda(Box::new(solver)), copies, watch)
             },
@@ -89,7 +90,7 @@ impl Backend {
             Self::Cpu(image) => cpu::measure(context, image, params, targets, watch),
             Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(targets),
             Self::Several(backends) => {
-                // If one fails, the others must go on with their earlier targets, too.
+                // If one device fails, all must continue with their earlier targets.
                 let before: Vec<_> = backends.iter_mut().map(Self::take_search).collect();
                 let measured = dealt_out(backends.len(), targets).and_then(|jobs| {
                     let jobs = jobs.into_iter().zip(backends.iter_mut());
@@ -202,7 +203,7 @@ fn released() -> Error {
     )
 }
 
-/// Deals targets out to some devices, each of which gets its range of them.
+/// Divides the targets among some devices, each of which gets a range of them.
 fn dealt_out(devices: usize, targets: Vec<Target>) -> Result<Vec<Job<Vec<Target>>>> {
     let ranges = shares(devices, targets.len());
     let mut left = targets.into_iter();

@@ -1,14 +1,13 @@
-//! Polygons clipped to the image, pixel by pixel. Sums over polygons that reach beyond the image are computed from
-//! them.
+//! Polygons clipped to the image, pixel by pixel. They are used for sums over polygons that extend beyond the image.
 
 use super::polygon::{Bounds, Node};
 use crate::error::Result;
 use crate::image::push;
 use crate::progress::Ticker;
 
-/// Returns a polygon within `bounds` whose sum is that over the pixels of `nodes` there; empty when there is none. An
-/// edge that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch itself: it is
-/// for sums only.
+/// Returns a polygon within `bounds` that contains the same pixels of `bounds` as the polygon `nodes`; it is empty if there
+/// are none. An edge that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch
+/// itself, and can be used for sums only.
 pub(super) fn clip(nodes: &[Node], bounds: &Bounds, ticker: &Ticker) -> Result<Vec<Node>> {
     let mut kept = Vec::new();
     for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
@@ -17,7 +16,7 @@ pub(super) fn clip(nodes: &[Node], bounds: &Bounds, ticker: &Ticker) -> Result<V
             push(&mut kept, *b)?;
             continue;
         }
-        // The connection from one part to the next runs along a row's border, which adds nothing to a sum.
+        // The connection between two parts runs along the border of a row, which adds nothing to a sum.
         let first = kept.len();
         add_stairs(*a, *b, bounds, &mut kept, ticker)?;
         if a.y > b.y {
@@ -28,8 +27,8 @@ pub(super) fn clip(nodes: &[Node], bounds: &Bounds, ticker: &Ticker) -> Result<V
     Ok(if kept.len() < 3 { Vec::new() } else { kept })
 }
 
-/// Appends the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of
-/// it.
+/// Appends the part of an edge within `bounds`, from the top down, as the corners of stairs. One step of the stairs covers
+/// successive rows with the same number of pixels left of the edge.
 fn add_stairs(a: Node, b: Node, bounds: &Bounds, corners: &mut Vec<Node>, ticker: &Ticker) -> Result<()> {
     let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
     let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));

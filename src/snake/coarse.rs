@@ -1,8 +1,9 @@
-//! Coarse to fine: before their first iteration polygons are searched on an image of half the size, and start from there.
+//! Coarse to fine: polygons are first searched on an image of half the size, and the search on the full image starts from
+//! the result.
 //!
-//! The coarse snake is a snake like any other, with a coarser one of its own for the next level of the pyramid. Its targets
-//! are those of the full image, with windows and territories that lie within theirs. Steps and node spacings are in pixels
-//! of each level.
+//! The coarse snake is an ordinary [`Snake`], which may hold a coarser one for the next level of the pyramid. It has the
+//! same targets as the full image, with windows and territories that lie within those of the full image. Steps and node
+//! spacings are in pixels of each level.
 
 use super::image::LevelScale;
 use super::polygon::{self, Bounds};
@@ -17,17 +18,18 @@ use crate::pyramid;
 use crate::slice_io::Input;
 use std::sync::Arc;
 
-/// The stage that progress callbacks get meanwhile.
+/// The name of the stage that progress callbacks get while a coarse level runs.
 const COARSE_STAGE: &str = "moving the polygons, reduced image";
-/// The share of a step's progress that the coarse levels have.
+/// The share of a step's progress that the coarse levels take.
 pub(super) const SHARE: f64 = 0.25;
-/// The distance by which nodes move at first where a coarse level was before: what one pixel of it can be off, and more.
+/// The first distance d after a search on a coarse level. One pixel of that level is two pixels here, so this covers its
+/// error with a margin.
 const FINE_STEP: i32 = 4;
-/// The pixels of a cell, whose sum a pixel of a reduced image stands for.
+/// The number of pixels in a cell, which becomes one pixel of the reduced image.
 const CELL: f64 = 4.0;
 /// The least area, in pixels of its level, of a target that is searched on a coarse level.
 const LEAST_AREA: i128 = 4;
-/// The distances to which the nodes of a start are thinned until it does not cross itself.
+/// The least distances between nodes that are tried, one after the other, until the reduced start does not cross itself.
 const THINNING: [i32; 4] = [1, 2, 4, 8];
 
 /// Refuses a pyramid of an image in device memory.
@@ -77,9 +79,10 @@ pub(super) fn start(
 
 /// Returns the parameters of the next coarser level, whose pixels are in `range`.
 ///
-/// A cell of four pixels is as likely as its pixels are together where its noise is that of their sum. So Poisson noise, whose
-/// strength depends on the level, has the levels of the sum if they fit, else nodes that cost less. So do nodes in Rayleigh
-/// noise: it has no number of looks that could count the four.
+/// The likelihood of a cell must weigh as much as that of its four pixels, compared with the cost of nodes. That is so if
+/// the noise model describes the sum of the four pixels. For Poisson noise, whose variance depends on the level, the levels
+/// are therefore those of the sum if they fit; otherwise nodes cost less. Nodes also cost less in Rayleigh noise, which has
+/// no number of looks that could be multiplied by four.
 fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) -> Params {
     let is_sum = range != level_scale.range();
     let weight = match params.noise {
@@ -89,7 +92,7 @@ fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) ->
     };
     let noise = match params.noise {
         Noise::Gamma { looks } => Noise::Gamma { looks: (CELL * looks).min(parameters::LOOKS.maximum) },
-        // The means of binary pixels are shares.
+        // The mean of binary pixels is a share between 0 and 1.
         Noise::Bernoulli => Noise::Gaussian,
         noise => noise,
     };
@@ -102,7 +105,7 @@ fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) ->
     }
 }
 
-/// Returns the targets on the image of half the size, unmeasured. Those that are too small there are not searched.
+/// Returns the targets on the image of half the size, unmeasured. Targets that are too small there are not searched on it.
 fn reduced_targets(
     context: &Context,
     targets: &[Target],
@@ -120,7 +123,7 @@ fn reduced_targets(
 
 fn reduced_target(target: &Target, image: &Bounds, params: &Params) -> Result<Target> {
     let half = |value: i32| (value + 1) / 2;
-    // The last pixel of an odd number is a cell of its own.
+    // If the number of pixels is odd, the last one is a cell by itself.
     let end = |value: i32, last: i32| if value == last { half(value) } else { value / 2 };
     let Bounds { x0, y0, x1, y1 } = target.bounds;
     let bounds = Bounds { x0: half(x0), y0: half(y0), x1: end(x1, image.x1), y1: end(y1, image.y1) };
@@ -151,7 +154,7 @@ fn reduced_target(target: &Target, image: &Bounds, params: &Params) -> Result<Ta
     not_searched()
 }
 
-/// Returns a polygon as the search needs it; `None` if it crosses itself, or has no area.
+/// Returns a polygon in the form that the search needs; `None` if it crosses itself or has no area.
 fn valid(nodes: &[Node], bounds: &Bounds) -> Result<Option<Vec<Node>>> {
     match polygon::normalise(nodes, bounds, 0) {
         Err(error) if error.kind() == ErrorKind::InvalidArgument => Ok(None),
@@ -174,7 +177,7 @@ fn reduced_territory(territory: &Territory, bounds: &Bounds, image: &Bounds) -> 
             if cells[0] < cells[1] {
                 push(&mut reduced.runs, cells)?;
             }
-            // The run that ends first has nothing in common with the next one of the other row.
+            // The run that ends first cannot overlap the next run of the other row.
             if b <= d {
                 above.next()
             } else {
@@ -186,8 +189,7 @@ fn reduced_territory(territory: &Territory, bounds: &Bounds, image: &Bounds) -> 
     Ok(reduced)
 }
 
-/// Returns a target that starts where the search on the coarse level ended, unmeasured; from its own start if there is no
-/// result.
+/// Returns an unmeasured target that starts from the result of the coarse level or, if there is none, from its own start.
 fn enlarged_target(own: &Target, coarse: &Target, image: &Bounds) -> Result<Target> {
     if own.status != Status::Running {
         return own.try_clone();
@@ -207,7 +209,7 @@ fn enlarged_target(own: &Target, coarse: &Target, image: &Bounds) -> Result<Targ
 }
 
 impl Snake {
-    /// Sets the parameters for another start.
+    /// Sets the parameters before the search starts again.
     pub(super) fn set_params(&mut self, params: &Params) {
         (self.params, self.is_at_start) = (params.clone(), true);
         if let Some(coarse) = &mut self.coarse {
@@ -216,8 +218,8 @@ impl Snake {
         }
     }
 
-    /// Searches the targets on the coarser levels, and starts them from where they are. A call that is cancelled changes
-    /// nothing, and the next one begins anew.
+    /// Searches the targets on the coarser levels, and starts them from the result. A cancelled call changes nothing, and
+    /// the next one begins anew.
     pub(super) fn start_from_coarse(&mut self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         let Self { context, coarse, targets, backend, params, .. } = self;
         let Some(coarse) = coarse else { return Ok(()) };

@@ -10,12 +10,12 @@ use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
 
-/// Returns whether there are at least two threads for each running target, so that they share its work. A thread that
-/// waits for others may begin another target, within the stack of the first, so that more targets would need more
-/// stack.
+/// Tells whether several threads share the work of a target, which requires at least two threads for each running target. A
+/// thread that waits for others may begin another target on top of its stack, so sharing the work of more targets would
+/// need more stack.
 fn threads_share_targets(context: &Context, targets: &[Target]) -> bool {
     let threads = context.pool().current_num_threads();
-    // No more are counted than make a difference.
+    // Count no more targets than there are threads, because more make no difference.
     let running = targets.iter().filter(|target| target.status == Status::Running).take(threads).count();
     2 * running <= threads
 }

@@ -1,35 +1,37 @@
-//! The criterion of a split of the image: the negative log-likelihood of both regions, each with its own parameters of
-//! the noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better. It is symmetric in the two
-//! regions, so that the start decides which side becomes the target.
+//! The criterion for the division of an image into two regions: their negative log-likelihood, each with its own noise
+//! parameters, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better. It is symmetric in the two
+//! regions, so the start decides which side becomes the target.
 //!
-//! The logarithm and the order of all operations are written out, so that every device gets the same bits.
+//! The logarithm is implemented here, and the order of all operations is fixed, so that every device gets the same bits.
 
 use super::sums::RegionSum;
 use crate::device::kernels::snake::{MIN_MEAN, MIN_VARIANCE};
 
-/// The distribution of a region's pixels around its mean. It decides what counts as a difference between two regions.
+/// The distribution of the pixels of a region. It determines what counts as a difference between two regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Noise {
-    /// Mean and variance of each region are its own: ½ N log σ². Camera noise at good light, and the choice when in
-    /// doubt; regions may differ in texture alone.
+    /// Each region has its own mean and variance: ½ N log σ². For camera noise in good light, and the choice if in doubt;
+    /// regions may also differ in their variance (texture) alone.
     Gaussian,
-    /// Counted photons: −N μ log μ. Low light, where the variance follows the mean.
+    /// Photon counts: −N μ log μ. For low light, where the variance is proportional to the mean.
     Poisson,
-    /// Speckle of `looks` ≥ 1 averaged intensities: looks · N log μ. Radar, ultrasound, laser light.
+    /// Speckle, averaged over `looks` ≥ 1 intensities: looks · N log μ. For radar, ultrasound and laser light.
     Gamma {
-        /// L, the number of averaged intensities; 1 for raw speckle. It weighs the image against
+        /// L, the number of averaged intensities; 1 for raw speckle. It is the weight of the image relative to
         /// [`node_cost`](super::Params::node_cost).
         looks: f64,
     },
-    /// The amplitude of speckle, or the size of complex noise: N log⟨z²⟩. Ultrasound amplitudes, magnitude MRI without
-    /// signal.
+    /// The amplitude of speckle, or the magnitude of complex noise: N log⟨z²⟩. For ultrasound amplitudes, and magnitude MRI
+    /// where there is no signal.
     Rayleigh,
-    /// Pixels that are 0 or not: −N (p log p + (1 − p) log(1 − p)) with p the share of those above 0. Binary images.
+    /// Whether a pixel is above 0: −N (p log p + (1 − p) log(1 − p)), with p the share of pixels above 0. For binary
+    /// images.
     Bernoulli,
 }
 
-/// Returns ln x of a normal x > 0, to an ulp or two: x = m · 2ᵉ with m in [√½, √2), ln m = 2 artanh((m − 1)/(m + 1)).
+/// Returns ln x of a normal number x > 0, with an error of one or two ulps: x = m · 2ᵉ with m in [√½, √2), and ln m = 2
+/// artanh((m − 1)/(m + 1)).
 pub(super) fn ln(x: f64) -> f64 {
     // 1. Split x into exponent and mantissa m in [√½, √2).
     let bits = x.to_bits();
@@ -39,7 +41,7 @@ pub(super) fn ln(x: f64) -> f64 {
         m *= 0.5;
         exponent += 1;
     }
-    // 2. Sum the series of artanh in s, from the smallest term on.
+    // 2. Sum the series of artanh s, beginning with the smallest term.
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
     let mut series = 1.0 / 23.0;
@@ -51,12 +53,12 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 impl Noise {
-    /// Returns whether a region's cost changes when the same is added to all pixels.
+    /// Tells whether adding a constant to all pixels changes a region's cost.
     pub(super) fn depends_on_offset(&self) -> bool {
         matches!(self, Self::Poisson | Self::Gamma { .. } | Self::Rayleigh)
     }
 
-    /// Returns the cost of one region. An empty one costs nothing.
+    /// Returns the cost of one region, which is 0 for an empty region.
     pub(super) fn cost(&self, region: &RegionSum) -> f64 {
         if region.pixels <= 0 {
             return 0.0;
@@ -76,7 +78,7 @@ impl Noise {
     }
 }
 
-/// Returns the larger one. The comparison is written out because `max` treats NaN differently on CUDA.
+/// Returns the larger value. The comparison is explicit because `max` treats NaN differently on CUDA.
 fn at_least(value: f64, minimum: f64) -> f64 {
     if value > minimum { value } else { minimum }
 }

@@ -1,5 +1,5 @@
-//! The CUDA backend: levels, prefix sums and the whole search stay on the device; polygons come back. Kernels are
-//! launched in [`launch`].
+//! The CUDA backend: the levels, the prefix sums and the whole search are on the device; only polygons and states are
+//! downloaded. Kernels are launched in [`launch`].
 
 mod launch;
 
@@ -21,16 +21,16 @@ use std::time::Instant;
 /// The time that a launch should take, in seconds: the host polls for cancellation between two.
 const LAUNCH_SECONDS: f64 = 0.03;
 
-/// The number of iterations of the first launch where no target has more than `FIRST_NODES` nodes. The time of an
-/// iteration grows with the square of the nodes.
+/// The number of iterations of the first launch if no target has more than `FIRST_NODES` nodes. The time of an iteration
+/// grows with the square of the number of nodes.
 const FIRST_ITERATIONS: u64 = 16;
 const FIRST_NODES: usize = 2048;
 
 /// The number of targets that are measured between two polls for cancellation.
 const MEASURED_AT_ONCE: usize = 16384;
 
-/// The nodes for which there is memory where polygons are summed together, each of which has that of the longest: 0.5 GiB
-/// with the sums of their edges.
+/// The total number of nodes of polygons that are summed together, each of which has memory for as many nodes as the
+/// longest: with the sums of their edges, 0.5 GiB.
 const SUMMED_NODES: usize = 1 << 24;
 
 /// Returns the number of bytes of a level: 1 for 8-bit and binary images, else 2.
@@ -38,7 +38,7 @@ fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
     if params.noise == Noise::Bernoulli || input.pixel_type() == PixelType::U8 { 1 } else { 2 }
 }
 
-/// Returns the number of prefix sums of a row, of which the last is of the sector at or after its end.
+/// Returns the number of prefix sums of a row. The last one is for the sector that begins at or after the row's end.
 fn sectors(width: usize, level_bytes: usize) -> usize {
     width / (SECTOR_BYTES / level_bytes) + 1
 }
@@ -49,7 +49,7 @@ fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
     [pitch * height, sectors(width, level_bytes) * height * size_of::<PrefixSum>()]
 }
 
-/// Refuses the sequential schedule, in which one node's move comes before the next one's sums.
+/// Refuses the sequential schedule, in which a node must move before the sums of the next one can be computed.
 pub(super) fn check_schedule(params: &Params) -> Result<()> {
     if params.schedule == Schedule::Sequential {
         return Err(Error::unsupported(
@@ -59,8 +59,8 @@ pub(super) fn check_schedule(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// Returns the least device memory that a call needs: the image with its prefix sums, the targets, and the workspace of
-/// one; as many workspaces are allocated as there are targets that the device searches at once.
+/// Returns the least device memory that a call needs: the image with its prefix sums, the targets, and the workspace of one
+/// target. If there is more memory, there is a workspace for each target that the device searches at the same time.
 pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, targets: &[Target]) -> u64 {
     let [width, height, _] = input.shape();
     let level = level_bytes(input, params);
@@ -99,9 +99,9 @@ pub(super) struct Search {
     nodes: Buffer,
     _edges: Buffer,
     _workspace: Buffer,
-    /// The queue's index of the next target, then the control struct of each group.
+    /// The index of the next target in the queue, then the control struct of each group.
     control: Buffer,
-    /// The first run of each row of each territory, and all runs; `None` where no targets compete.
+    /// The first run of each row of each territory, and all runs; `None` if no targets compete.
     _territories: Option<[Buffer; 2]>,
     job: SearchJob,
 }
@@ -153,7 +153,7 @@ impl Solver {
             // The kernels read whole sectors and ignore the pixels beyond the row's end.
             stream.fill(&levels, 0, levels_bytes, 0)?;
         }
-        // 2. Copy the pixels, and convert them to levels where they are not levels already.
+        // 2. Copy the pixels, and convert them to levels unless they are levels already.
         let binary = params.noise == Noise::Bernoulli;
         let same = !binary && input.pixel_type() != PixelType::F32;
         let convert = |address, stride| {
@@ -198,7 +198,7 @@ impl Solver {
         [self.image.width as usize, self.image.height as usize]
     }
 
-    /// Returns the targets with the sums of their initial polygons. On an error the earlier targets stay as they were.
+    /// Returns the targets with the sums of their initial polygons. After an error the earlier targets are unchanged.
     pub(super) fn measure(
         &mut self,
         params: &Params,
@@ -227,7 +227,7 @@ impl Solver {
         // 1. Choose the geometry, and allocate the buffers for it.
         let memory = self.cuda.memory();
         let count = targets.len().max(1);
-        // The arrays have memory for as many nodes as a target may be given.
+        // The arrays have memory for as many nodes as a target may have.
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
         let compete = targets.iter().any(|target| target.territory.is_some());
@@ -237,12 +237,13 @@ impl Solver {
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
         let edges = memory.device(count * capacity * size_of::<DeviceSum>())?;
         let (entries, territories) = if compete { self.copy_territories(targets)? } else { (Vec::new(), None) };
-        // Groups for which there is no memory leave their targets to the others.
+        // With memory for fewer groups, those take the targets of all.
         let room = self.cuda.available()? as usize / workspace_bytes;
         geometry.groups = geometry.groups.min(room).max(1);
         let workspace = memory.device(geometry.groups * workspace_bytes)?;
         let control = memory.device(launch::control_bytes(geometry.groups))?;
-        // The rows of nodes are copied back whole, with the memory beyond a target's nodes.
+        // Initialise the rows of nodes, because they are downloaded as a whole, including the memory beyond a target's
+        // nodes.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         // 2. Copy the targets, and their polygons as one row each in one copy.
         let structs: Vec<DeviceTarget> = collected(targets.iter().enumerate().map(|(index, target)| {
@@ -302,7 +303,8 @@ impl Solver {
         })
     }
 
-    /// Copies the territories to the device. Returns the entry of each target's, -1 where it has none, and the buffers.
+    /// Copies the territories to the device. Returns for each target the entry of its territory, or -1 if it has none, and
+    /// the buffers.
     fn copy_territories(&self, targets: &[Target]) -> Result<(Vec<i64>, Option<[Buffer; 2]>)> {
         let [rows, count] = territory_sizes(targets);
         let (mut entries, mut first_runs, mut runs) =
@@ -328,7 +330,7 @@ impl Solver {
         Ok((entries, Some(buffers)))
     }
 
-    /// Queues a job's iterations of each of its running targets; targets without sums are measured first.
+    /// Queues a job's iterations for each of its running targets. Targets without sums are measured first.
     fn launch(&self, search: &Search, job: &SearchJob) -> Result<()> {
         self.stream.fill(&search.control, 0, launch::control_bytes(job.groups as usize), 0)?;
         self.kernels.search(&self.stream, job)
@@ -405,13 +407,13 @@ impl Solver {
             if seconds < LAUNCH_SECONDS / 2.0 {
                 batch = batch.saturating_mul(2);
             } else if seconds > 2.0 * LAUNCH_SECONDS {
-                // The batch shrinks at once, because twice as many nodes take four times as long.
+                // Reduce the batch in one go, because with twice as many nodes an iteration takes four times as long.
                 batch = ((batch as f64 * LAUNCH_SECONDS / seconds) as u64).max(1);
             }
         };
         report.seconds_compute += started.elapsed().as_secs_f64();
         let fetched = Instant::now();
-        // The polygons are fetched after a cancel too: every target keeps its last whole iteration.
+        // Fetch the polygons even after a cancellation: every target keeps its last complete iteration.
         let kept = self.fetch(&search, targets);
         report.seconds_download = fetched.elapsed().as_secs_f64();
         report.peak_device_bytes = self.cuda.memory().peak();
@@ -452,7 +454,7 @@ fn territory_sizes(targets: &[Target]) -> [usize; 2] {
     [territories().map(|one| one.first.len()).sum(), territories().map(|one| one.runs.len()).sum()]
 }
 
-/// Returns the number of rows that all edges of a polygon pass together.
+/// Returns the sum over all edges of a polygon of the number of rows that they pass.
 fn rows_of(nodes: &[Node]) -> i64 {
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| (i64::from(b.y) - i64::from(a.y)).abs()).sum()
 }

@@ -1,4 +1,4 @@
-//! The pixels of targets: as masks and labels, and where several polygons have the same.
+//! The pixels of targets: draws masks and label images, and finds targets that overlap.
 
 use super::search::Target;
 use super::stack::by_slice;
@@ -15,11 +15,11 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of rows that are cleared and drawn together: few enough to stay in the second-level cache meanwhile.
+/// The number of rows that are cleared and drawn together, few enough to stay in the second-level cache.
 const DRAWN_ROWS: usize = 32;
 
-/// Draws the pixels of every target with its value on its slice, over a background of 0. Where targets overlap, the first
-/// one is drawn. The threads are those of the context.
+/// Draws the pixels of every target with its value, on its slice, over a background of 0. Where targets overlap, the first
+/// one wins. Uses the threads of the context.
 pub(super) fn draw(
     context: &Context,
     (targets, slices): (&[Target], &[u32]),
@@ -27,7 +27,7 @@ pub(super) fn draw(
     progress: &mut Option<&mut Progress<'_>>,
     value: impl Fn(usize) -> u32 + Sync,
 ) -> Result<()> {
-    // A function that takes slices must not use the context, as in every call.
+    // Lock the context, because a function that takes slices must not use it.
     let _lock = output.is_streamed().then(|| context.lock()).transpose()?;
     let ticker = &Ticker::at_the_end("drawing the polygons");
     let order = by_slice(slices, ticker)?;
@@ -50,7 +50,7 @@ pub(super) fn draw(
 /// The upper left corner of the image.
 const ORIGIN: Node = Node { x: 0, y: 0 };
 
-/// Does the same in a part of the image that begins at `origin` and has all columns of the targets, on the threads of
+/// Does the same in a part of the image that begins at `origin` and contains all columns of the targets, on the threads of
 /// the current pool, unless the ticker is cancelled.
 pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
     targets: &[&Target],
@@ -63,7 +63,7 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
     try_par_each(view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS), ticker, |band, mut pixels| {
         pixels.fill(P::default());
         let first = i64::from(origin.y) + (band * DRAWN_ROWS) as i64;
-        // The first targets are drawn last, over the others.
+        // The first targets are drawn last, on top of the others.
         for_each_run(targets, &extents, first..first + pixels.nrows() as i64, ticker, |index, y, run| {
             targets[index].for_each_own_run(y, run, |Range { start, end }| {
                 let [start, end] = [start, end].map(|x| x - i64::from(origin.x));
@@ -74,8 +74,8 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
     })
 }
 
-/// Returns for each target whether its polygon has a pixel in common with that of another one, or was limited by the
-/// territory of another one. The threads are those of the current pool.
+/// Returns for each target true if its polygon shares a pixel with the polygon of another target, or reaches the border to
+/// another target's territory. Uses the threads of the current pool.
 pub(super) fn overlapping(targets: &[&Target], ticker: &Ticker) -> Result<Vec<bool>> {
     let found = par_collected(targets.par_iter().map(|target| AtomicBool::new(target.is_limited())))?;
     let mark = |index: usize| found[index].store(true, Ordering::Relaxed);
@@ -98,7 +98,7 @@ pub(super) fn overlapping(targets: &[&Target], ticker: &Ticker) -> Result<Vec<bo
         for runs in &mut runs {
             ticker.check()?;
             runs.sort_unstable_by_key(|(run, index)| (run.start, *index));
-            // The run that ends last among those before, and its target.
+            // The run before this one that ends last, and its target.
             let mut last: Option<(i64, usize)> = None;
             for (run, index) in runs {
                 if let Some((end, other)) = last
@@ -117,7 +117,7 @@ pub(super) fn overlapping(targets: &[&Target], ticker: &Ticker) -> Result<Vec<bo
     collected(found.into_iter().map(AtomicBool::into_inner))
 }
 
-/// Returns the rows of each target; none of one that is outside the image.
+/// Returns the range of rows of each target, which is empty for a target outside the image.
 fn extents(targets: &[&Target], ticker: &Ticker) -> Result<Vec<Range<i64>>> {
     try_collected(targets.iter().map(|target| {
         ticker.check()?;
@@ -128,8 +128,8 @@ fn extents(targets: &[&Target], ticker: &Ticker) -> Result<Vec<Range<i64>>> {
     }))
 }
 
-/// Calls `visit` with the number of a target, a row and a run of pixels of the target's polygon there, for some rows, of
-/// which there are at most [`DRAWN_ROWS`]; the last target comes first.
+/// Calls `visit` for every run of pixels of a target's polygon in some rows, with the number of the target, the row and the
+/// run. There may be at most [`DRAWN_ROWS`] rows. The last target comes first.
 fn for_each_run(
     targets: &[&Target],
     extents: &[Range<i64>],
@@ -159,7 +159,7 @@ fn for_each_run(
     Ok(())
 }
 
-/// Returns the rows from the upmost to the lowest of some nodes.
+/// Returns the rows from the topmost to the lowest node.
 fn rows_of(nodes: impl IntoIterator<Item = Node>) -> Range<i64> {
     let ends = nodes.into_iter().fold([i32::MAX, i32::MIN], |[top, end], node| [top.min(node.y), end.max(node.y)]);
     i64::from(ends[0])..i64::from(ends[1])

@@ -1,5 +1,5 @@
-//! The bounding boxes of a polygon's edges in a binary tree, which finds the edges near another one in
-//! O(log n) where edges are short.
+//! A binary tree of the bounding boxes of a polygon's edges. It finds the edges near another edge in O(log n) if edges are
+//! short.
 
 use super::polygon::{Bounds, Node, folds, intersect, side, twice_area};
 use crate::error::Result;
@@ -8,13 +8,14 @@ use crate::image::reserved;
 /// The boxes of a polygon's edges, and its area.
 #[derive(Debug)]
 pub(super) struct EdgeIndex {
-    /// Box i is around the boxes 2 i and 2 i + 1; of n edges that of edge e is box n + e. Box 0 is not used.
+    /// A heap of boxes: box i contains the boxes 2 i and 2 i + 1, and with n edges the box of edge e is box n + e. Box 0 is
+    /// not used.
     boxes: Vec<Bounds>,
     /// Twice the area of the polygon, as [`twice_area`] defines it.
     pub(super) twice_area: i128,
 }
 
-/// The entries of a walk through the tree that still wait: fewer than one for each of the levels, of which there are at
+/// The capacity of the stack for walking through the tree. It needs fewer entries than the tree has levels, which are at
 /// most as many as an index has bits.
 const MOST_WAITING: usize = usize::BITS as usize + 1;
 
@@ -31,7 +32,7 @@ impl EdgeIndex {
         Ok(Self { boxes, twice_area: twice_area(nodes) })
     }
 
-    /// Returns twice the area after a change of one of the polygon's `nodes`: its move, or its removal.
+    /// Returns twice the area of the polygon after a node moves to `to` or, with `None`, is removed.
     pub(super) fn twice_area_after(&self, nodes: &[Node], node: usize, to: Option<Node>) -> i128 {
         let [before, after] = neighbours(nodes, node);
         let here = nodes[node];
@@ -42,7 +43,7 @@ impl EdgeIndex {
         self.twice_area + i128::from(change)
     }
 
-    /// Takes up the move of a node; `nodes` are those before it.
+    /// Updates the index for the move of a node. `nodes` are the polygon before the move.
     pub(super) fn move_node(&mut self, nodes: &[Node], node: usize, to: Node) {
         self.twice_area = self.twice_area_after(nodes, node, Some(to));
         let (count, [before, after]) = (nodes.len(), neighbours(nodes, node));
@@ -56,7 +57,7 @@ impl EdgeIndex {
         }
     }
 
-    /// Returns whether an edge of the polygon touches another one, other than its neighbours at the shared node.
+    /// Tells whether an edge of the polygon touches another edge, except for its neighbours at the shared node.
     pub(super) fn crosses_at(&self, nodes: &[Node], edge: usize) -> bool {
         let count = nodes.len();
         let around = [edge + count - 1, edge, edge + 1].map(|edge| edge % count);
@@ -64,14 +65,14 @@ impl EdgeIndex {
         folds(a, b, c) || folds(b, c, d) || self.touches(nodes, b, c, &around)
     }
 
-    /// Returns whether the polygon, after a move of one node or its removal, touches itself at a new edge or is turned inside
-    /// out; before it does neither.
+    /// Tells whether a polygon would touch itself at a new edge, or be turned inside out, if a node moved to `to` or were
+    /// removed (`None`). The polygon must be valid before.
     pub(super) fn crosses_after(&self, nodes: &[Node], node: usize, to: Option<Node>) -> bool {
-        // 1. A move by more than its size can turn a small polygon inside out without a crossing.
+        // 1. A move that is larger than the polygon can turn it inside out without a crossing.
         if self.twice_area_after(nodes, node, to) <= 0 {
             return true;
         }
-        // 2. The new edges against their neighbours and all others.
+        // 2. Test the new edges against their neighbours and against all other edges.
         let count = nodes.len();
         let [before, first, last] = [count - 2, count - 1, 1].map(|ahead| (node + ahead) % count);
         let [a, b, c, d] = [before, first, last, node + 2].map(|other| nodes[other % count]);
@@ -87,7 +88,7 @@ impl EdgeIndex {
         }
     }
 
-    /// Returns whether `test` holds for an edge whose box meets that of the edge from a to b.
+    /// Tells whether `test` is true for any edge whose box overlaps the box of the edge from a to b.
     pub(super) fn any_near(&self, a: Node, b: Node, mut test: impl FnMut(usize) -> bool) -> bool {
         let (count, wanted) = (self.boxes.len() / 2, box_of(a, b));
         let (mut waiting, mut length) = ([1; MOST_WAITING], 1);
@@ -107,7 +108,7 @@ impl EdgeIndex {
         false
     }
 
-    /// Returns whether the edge from a to b touches an edge of the polygon `nodes`, other than those of `left_out`.
+    /// Tells whether the edge from a to b touches an edge of the polygon `nodes` that is not in `left_out`.
     pub(super) fn touches(&self, nodes: &[Node], a: Node, b: Node, left_out: &[usize]) -> bool {
         self.any_near(a, b, |edge| {
             !left_out.contains(&edge) && intersect(a, b, nodes[edge], nodes[(edge + 1) % nodes.len()])

@@ -1,4 +1,4 @@
-//! The caller's image as integer levels, which are summed.
+//! The caller's image as integer levels, from which sums are computed.
 
 use super::criterion::Noise;
 use super::search::{Plan, Setting, Target};
@@ -25,7 +25,7 @@ pub(super) struct LevelScale {
 }
 
 impl LevelScale {
-    /// Measures the range of an f32 image, of all its slices, where it is automatic.
+    /// Makes the conversion for an image. Measures the automatic range of an f32 image over all its slices.
     pub(super) fn new(
         context: &Context,
         input: &mut Input<'_>,
@@ -85,12 +85,13 @@ impl LevelScale {
         }
     }
 
-    /// Returns whether there are pixels and all are equal.
+    /// Tells whether there are pixels and all of them are equal.
     fn is_flat(RegionSum { pixels, z, zz }: &RegionSum) -> bool {
         *pixels > 0 && i128::from(*pixels) * i128::from(*zz) == i128::from(*z) * i128::from(*z)
     }
 
-    /// Returns mean and standard deviation. They come from exact sums, so that the variance does not cancel.
+    /// Returns mean and standard deviation. They are computed from exact sums, so the variance does not suffer from
+    /// cancellation.
     pub(super) fn moments(&self, region: &RegionSum) -> [f64; 2] {
         if region.pixels <= 0 {
             return [f64::NAN; 2];
@@ -153,7 +154,7 @@ impl HostImage {
         }
     }
 
-    /// Returns the sum over the pixels inside a polygon that [`clip`](super::clip::clip) returned; it may touch itself.
+    /// Returns the sum over the pixels inside a polygon returned by [`clip`](super::clip::clip), which may touch itself.
     pub(super) fn sum(&self, nodes: &[Node], ticker: &Ticker) -> Result<RegionSum> {
         match self {
             Self::U8(sums) => sums.polygon(nodes, ticker),
@@ -170,7 +171,7 @@ impl HostImage {
     }
 }
 
-/// Returns the image of the levels that `level` gives the pixels, unless the ticker is cancelled.
+/// Returns the image of the levels that `level` computes from the pixels, unless the ticker is cancelled.
 fn pack<P, T>(view: ArrayView2<'_, P>, ticker: &Ticker, level: impl Fn(P) -> T + Sync) -> Result<RowPrefixSums<T>>
 where
     P: Copy + Sync,

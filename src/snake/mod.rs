@@ -1,16 +1,16 @@
-//! Region snakes: maximum-likelihood region-based active contours. Polygons split a noisy image into targets, one or
+//! Region snakes: maximum-likelihood region-based active contours. Polygons divide a noisy image into targets, from one to
 //! thousands, and background.
 //!
-//! Target and background each have their own distribution of grey values; the polygon moves, and gains nodes, while
-//! that makes the image more likely (Chesnaud, Réfrégier and Boulet 1999; Perrot et al. 2011). For Gaussian noise the
-//! criterion is ½ (N_B ln σ²_B + N_T ln σ²_T); [`Noise`] has the others. No edge is needed: regions of equal mean but
-//! different variance are separated.
+//! Target and background each have their own distribution of grey values. The polygon moves and gains nodes as long as this
+//! increases the likelihood of the image (Chesnaud, Réfrégier and Boulet 1999; Perrot et al. 2011). For Gaussian noise the
+//! criterion is ½ (N_B ln σ²_B + N_T ln σ²_T); for other noise see [`Noise`]. No edge is needed: regions with equal means
+//! but different variances are separated.
 //!
-//! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the
+//! * **Coordinates:** nodes lie on pixel corners; (0, 0) is the upper left corner of the image. A pixel belongs to the
 //!   polygon that contains its centre. Polygons never touch themselves.
-//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in
-//!   65536 levels of their range.
-//! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter,
+//! * **Exact:** sums over polygons are integers, and equal the sums over their pixels; f32 images are converted to 65536
+//!   levels of their range.
+//! * **Same results everywhere:** each target is searched separately, so the order and the number of threads do not matter,
 //!   and every run gives the same bits.
 //! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
 //!
@@ -71,7 +71,7 @@ use stack::{divided, initial_targets};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// The number of polygons whose sums are made together: so few that their copies are freed soon after a cancellation.
+/// The number of polygons that are summed together, few enough for their copies to be freed soon after a cancellation.
 const SUMMED_TOGETHER: usize = 1 << 16;
 
 /// The names of the stages that progress callbacks get.
@@ -84,12 +84,12 @@ const MOVING: &str = "moving the polygons";
 pub enum Status {
     /// It has not ended.
     Running,
-    /// No move of one node by one pixel improves the criterion; and no node is to be removed (with a `node_cost` above
-    /// 0) or added (with a `node_cost` of 0).
+    /// No move of one node by one pixel improves the criterion, and no node can be removed (with a `node_cost` above 0) or
+    /// added (with a `node_cost` of 0).
     Converged,
-    /// No pixel is left in it.
+    /// The target has no pixels left.
     Vanished,
-    /// Its start lies outside the image. Its nodes are as they were.
+    /// The start lies outside the image. The nodes are unchanged.
     StartOutside,
     /// [`Params::max_iterations`] was reached.
     IterationLimit,
@@ -105,7 +105,7 @@ pub struct Statistics {
     pub iterations: u64,
     /// The number of nodes of its polygon.
     pub nodes: u64,
-    /// The number of pixels in it; those of other territories do not count.
+    /// The number of its pixels, without those in other targets' territories.
     pub pixels: u64,
     /// The number of pixels of its background.
     pub background_pixels: u64,
@@ -117,20 +117,21 @@ pub struct Statistics {
     pub background_mean: f64,
     /// The standard deviation of the background.
     pub background_deviation: f64,
-    /// The criterion, without the cost of nodes; smaller is better, comparable only on the same pixels.
+    /// The criterion, without the cost of nodes; smaller is better. Values can be compared for the same pixels only.
     pub criterion: f64,
-    /// Its polygon has a pixel in common with that of another target or, where targets compete, reaches the border to
-    /// the territory of another one.
+    /// The polygon shares a pixel with the polygon of another target or, if targets compete, reaches the border to another
+    /// target's territory.
     pub overlaps: bool,
     /// A node lies on the border of the image: the object may continue outside.
     pub touches_image: bool,
-    /// A node lies on the border of the window, within the image: the object may be larger, or nothing stood out.
+    /// A node lies on the border of the window, inside the image: the object may be larger, or there is no object that
+    /// stands out.
     pub touches_window: bool,
     /// All pixels of target and background are equal, so that no outline is better than another.
     pub flat: bool,
 }
 
-/// The largest side of an image, in pixels: the search's integers are made for it.
+/// The largest side of an image, in pixels, for which the integers of the search cannot overflow.
 pub const MAX_SIDE: usize = 1 << 25;
 
 /// The most nodes of a polygon.
@@ -139,8 +140,8 @@ pub const MAX_NODES: u32 = 65536;
 /// The most pixels of a slice: Σz² of 16-bit pixels must fit 63 bits.
 pub const MAX_PIXELS: usize = 1 << 31;
 
-/// The snakes of one image. The object keeps a copy of the image with the prefix sums of its rows, so that many
-/// searches can be made on it. Only [`run`] searches several slices, and keeps none of them.
+/// The snakes of one image. The object keeps a copy of the image with the prefix sums of its rows, so that many searches
+/// can be made on it. Several slices can be searched by [`run`] only, which does not keep them.
 #[derive(Debug)]
 pub struct Snake {
     context: Context,
@@ -152,29 +153,29 @@ pub struct Snake {
     slices: Vec<u32>,
     /// The number of slices of the image.
     depth: usize,
-    /// The snake on the image of half the size.
+    /// The snake on the image of half the size, if there is one.
     coarse: Option<Box<Snake>>,
-    /// The levels of the pyramid that the image was reduced for.
+    /// The number of pyramid levels for which the image was reduced.
     most_levels: u32,
     /// True until the first iteration.
     is_at_start: bool,
-    /// For each target whether it overlaps another one; computed where it is asked for.
+    /// For each target true if it overlaps another one; computed when it is first needed.
     overlapping: OnceLock<Vec<bool>>,
 }
 
 impl Snake {
-    /// Starts on `input` (u8, u16 or f32; one slice) with a target for each of the `initial` polygons, or for the
-    /// default one (`None`): a rectangle that leaves a quarter of each side free around it.
+    /// Starts on `input` (u8, u16 or f32; one slice) with a target for each of the `initial` polygons. `None` starts with
+    /// one default polygon: a rectangle with a margin of a quarter of the image's side on each side.
     ///
     /// # Errors
-    /// A parameter out of range; more than one slice; an image over [`MAX_SIDE`] or [`MAX_PIXELS`]; a polygon of less
-    /// than 3 nodes or of more than `max_nodes`, or that crosses itself, with the edges; out of memory; a device
-    /// failure.
+    /// A parameter out of range; more than one slice; an image over [`MAX_SIDE`] or [`MAX_PIXELS`]; a polygon of less than
+    /// 3 nodes or of more than `max_nodes`, or one that crosses itself (the message names the edges); out of memory; a
+    /// device failure.
     pub fn new(context: &Context, input: Image<'_>, initial: Option<&Polygons>, params: &Params) -> Result<Self> {
         Self::start(context, input, initial, params, &mut None)
     }
 
-    /// The same; `progress` can cancel it, and is given a fraction of 0.
+    /// Does what [`new`](Self::new) does; `progress` can cancel it, and is called with a fraction of 0.
     pub(crate) fn start(
         context: &Context,
         image: Image<'_>,
@@ -199,7 +200,7 @@ impl Snake {
         Self::on_level(context, image, params, level_scale, unmeasured, &mut watch)
     }
 
-    /// Starts on one level of the pyramid, and on the coarser ones.
+    /// Starts on one level of the pyramid and on all coarser ones.
     fn on_level(
         context: &Context,
         input: Image<'_>,
@@ -226,13 +227,14 @@ impl Snake {
         })
     }
 
-    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except
-    /// from or to [`Noise::Bernoulli`], and the range may not: the levels of the image depend on these. With an
-    /// automatic range of an f32 image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
+    /// Starts again on the same image and device, with other polygons or parameters. The levels of the image cannot change,
+    /// so the range must stay the same, and the noise model may change except from or to [`Noise::Bernoulli`]. With an
+    /// automatic range of an f32 image it may not change from or to [`Noise::Gaussian`] either, because the range of the
+    /// other models begins at 0.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new); more `pyramid_levels` than there; a snake that [`run`] made of several slices, or of
-    /// slices that a function read. The targets then stay as they were.
+    /// Those of [`new`](Self::new); more `pyramid_levels` than were given there; a snake that [`run`] made from several
+    /// slices, or from slices that a function read. The targets are then unchanged.
     pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
         params.check(self.level_scale.pixel_type)?;
         self.backend.check_kept()?;
@@ -268,8 +270,8 @@ impl Snake {
         Ok(())
     }
 
-    /// Makes up to `iterations` iterations of each target that is running. The report's `converged` is `true` once all
-    /// have ended, with any [`Status`]; the first report has the upload and the sums of [`new`](Self::new), too.
+    /// Makes up to `iterations` iterations of each running target. The report's `converged` is `true` once all targets have
+    /// ended, with any [`Status`]. The first report includes the upload and the sums of [`new`](Self::new).
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole iteration.
@@ -317,8 +319,8 @@ impl Snake {
         self.targets.is_empty()
     }
 
-    /// Returns the current polygons in the order of the initial ones: clockwise on the screen, none touches itself.
-    /// Those of [`Status::StartOutside`] are the initial ones as they were given.
+    /// Returns the current polygons in the order of the initial ones. They are clockwise on the screen, and do not touch
+    /// themselves. Polygons of targets with [`Status::StartOutside`] are returned as they were given.
     ///
     /// # Panics
     /// When out of memory; [`try_polygons`](Self::try_polygons) does not.
@@ -371,7 +373,7 @@ impl Snake {
         Ok(targets.map(move |(target, overlaps)| self.level_scale.statistics(target, *overlaps, &image)))
     }
 
-    /// Returns for each target whether it overlaps another one on its slice.
+    /// Returns for each target true if it overlaps another one on its slice.
     fn find_overlaps(&self) -> Result<Vec<bool>> {
         let ticker = Ticker::new("looking for overlaps");
         let order = stack::by_slice(&self.slices, &ticker)?;
@@ -384,12 +386,12 @@ impl Snake {
         Ok(overlapping)
     }
 
-    /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the
-    /// pixel values of 8- and 16-bit images). No polygon may cross itself.
+    /// Returns for each polygon the exact sums over its pixels in the image: their number, Σz and Σz². Here z is the level,
+    /// which is the pixel value in 8- and 16-bit images. No polygon may cross itself.
     ///
     /// # Errors
-    /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the edges; a snake that [`run`] made
-    /// of several slices, or of slices that a function read; a device failure.
+    /// A polygon of less than 3 or more than 65536 nodes, or one that crosses itself (the message names the edges); a snake
+    /// that [`run`] made from several slices, or from slices that a function read; a device failure.
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<RegionSum>> {
         self.backend.check_kept()?;
         let image = Bounds::of_image(self.backend.size());
@@ -429,8 +431,8 @@ impl Snake {
         Ok(sums)
     }
 
-    /// Returns mean and standard deviation of the pixels in one of the [`region_sums`](Self::region_sums), in the
-    /// image's own units; NaN without pixels.
+    /// Returns the mean and the standard deviation of the pixels of one of the [`region_sums`](Self::region_sums), in the
+    /// image's own units; NaN if there are no pixels.
     pub fn moments(&self, sum: &RegionSum) -> [f64; 2] {
         self.level_scale.moments(sum)
     }
@@ -446,7 +448,7 @@ impl Snake {
     }
 
     /// Writes a label image: the number of the target that a pixel belongs to, counted from 1, else 0 (u16; f32 for more
-    /// than 65535 targets). Where targets overlap the smallest number is written.
+    /// than 65535 targets). Where targets overlap, the smallest number is written.
     ///
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
@@ -527,14 +529,15 @@ pub(crate) fn check(params: &Params, input: &Input<'_>) -> Result<()> {
 /// Starts snakes, iterates until every target has ended, and returns polygons and statistics.
 ///
 /// `input`: u8, u16 or f32; one slice or several, in memory, or slices that a function reads ([`Source`](crate::Source)).
-/// Each polygon is searched on its slice ([`Polygons::push_on`]) as if that were the whole image, so that the result is that
-/// of a run for each slice, but for an automatic range of an f32 image, which is that of all slices. The slices that have
-/// polygons are read in ascending order, and one is held at a time; for such a range all slices are read before. Without
-/// `initial` there is the default polygon on each slice. The fraction of `progress` is that of the targets.
+/// Each polygon is searched on its slice ([`Polygons::push_on`]) as if that were the whole image. So the result is the same
+/// as that of a run for each slice, except that the automatic range of an f32 image is measured over all slices. The slices
+/// that have polygons are read in ascending order, and one at a time is in memory; an automatic range is measured in all
+/// slices before. Without `initial` there is the default polygon on each slice. The fraction of `progress` is the share of
+/// targets that have ended.
 ///
 /// # Errors
-/// Those of [`Snake::new`], but for several slices, and of [`Snake::step`]; a slice that the image does not have; an error of
-/// the function.
+/// Those of [`Snake::new`], except that several slices are allowed, and of [`Snake::step`]; a slice that the image does not
+/// have; an error of the function.
 pub fn run(
     context: &Context,
     input: Input<'_>,

@@ -1,4 +1,4 @@
-//! The parameters of region snakes, as a caller gives them. Their table is in `parameters.rs`.
+//! The parameters of region snakes, as a caller gives them. Names, ranges, defaults and help texts are in `parameters.rs`.
 
 use super::polygon::{self, Bounds, Node};
 use super::search::Plan;
@@ -11,9 +11,9 @@ use crate::parameter::check_scaling;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// All even nodes at once, then all odd ones (Algorithm 3 of Perrot et al. 2011).
+    /// All even nodes at the same time, then all odd ones (Algorithm 3 of Perrot et al. 2011).
     Parallel,
-    /// Node after node, each moved at once (Algorithm 2 there).
+    /// Node after node; each moves before the next one is examined (Algorithm 2 of Perrot et al. 2011).
     Sequential,
 }
 
@@ -21,26 +21,27 @@ pub enum Schedule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Background {
-    /// All of the image outside this target. For one target.
+    /// The whole image outside this target. Suitable for a single target.
     Image,
-    /// A window around the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels
-    /// at least) and clipped to the image. Nodes stay in it. For many targets: neighbours outside the window do not
-    /// matter.
+    /// A window around the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels at
+    /// least) and clipped to the image. Nodes stay in it. Suitable for many targets, because neighbours outside the window
+    /// do not matter.
     Window {
         /// Greater than 0. Default 0.5.
         margin: f64,
     },
 }
 
-/// The pixels that several targets may have.
+/// The rule for pixels that several targets may claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// Targets are independent: each is searched as if it were alone, and several may have the same pixels.
+    /// Targets are independent: each is searched as if it were alone, and they may share pixels.
     Allowed,
-    /// Targets compete, and a pixel belongs to one at most. Before the search each pixel is given to the target whose
-    /// start is nearest (Euclidean between centres; at the same distance the first one): that is the target's
-    /// *territory*. The pixels of a target are those of its polygon in its territory, and no node moves out of it.
+    /// Targets compete, and a pixel belongs to one target at most. Before the search each pixel is assigned to the target
+    /// with the nearest start (Euclidean distance between pixel centres; at equal distances, the first target). These
+    /// pixels are the target's *territory*. The pixels of a target are those of its polygon within its territory, and no
+    /// node leaves the territory.
     Excluded,
 }
 
@@ -55,33 +56,34 @@ pub struct Params {
     pub background: Background,
     /// Default: allowed.
     pub overlap: Overlap,
-    /// The distance d of the candidate positions at the start, in pixels: a power of two, 1 to 4096. A larger one comes over
-    /// a larger distance past noise, a smaller one keeps to what is near: around a small target nodes that move far leave
-    /// spikes, so that its perimeter is too long. `None` (default): for each target by itself the power of two that is at
-    /// most 18 % of the root of its initial polygon's area, from 1 to 32; 32 for the default rectangle, which may be far
-    /// from the object.
+    /// The first distance d of the candidate positions, in pixels: a power of two, 1 to 4096. With a larger one nodes find
+    /// an object farther away, past noise. A smaller one stays near the start, which suits small targets: nodes that move
+    /// far leave spikes there, which make the perimeter too long. `None` (default): for each target the largest power of
+    /// two that is at most 18 % of the square root of its initial polygon's area, from 1 to 32; 32 for the default
+    /// rectangle, which may be far from the object.
     pub largest_step: Option<u32>,
-    /// Edges longer than this get another node, in pixels, at least 2. Smaller follows finer detail, and noise. `None`
-    /// (default): for each target by itself two fifths of the root of its initial polygon's area, from 6 to 16; 16 for
-    /// the default rectangle of images from 80 x 80 pixels on.
+    /// Edges longer than this, in pixels, get another node; at least 2. A smaller value follows finer detail, and noise.
+    /// `None` (default): for each target two fifths of the square root of its initial polygon's area, from 6 to 16; for the
+    /// default rectangle of images from 80 x 80 pixels on this is 16.
     pub node_spacing: Option<f64>,
     /// The most nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
     /// The most iterations of a target, at least 1. Default 10000.
     pub max_iterations: u64,
-    /// The cost of a node, in logarithms of the number of pixels it is placed among (description length), 0 to 1e6: 1
-    /// is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys
-    /// none. Default 0.5; with 0, which is faster, none is taken out.
+    /// The cost of a node, 0 to 1e6, in units of the logarithm of the number of pixels among which it is placed: 1 is the
+    /// description length of a node. At the end, nodes that cost more than they improve the criterion are removed, so that
+    /// the polygon does not follow noise. Default 0.5; with 0 no node is removed, which is faster.
     pub node_cost: f64,
-    /// f32 images only: the pixel values of level 0 and of level 65535; pixels beyond count as those, in the statistics, too.
-    /// `None` (default): the smallest finite pixel, for Poisson, Gamma and Rayleigh noise 0, and the largest, without single hot
-    /// or dead ones, see [`edge_drawing::Params::range`](crate::edge_drawing::Params::range). For these models level 0 should
-    /// be 0: their costs are of the levels.
+    /// f32 images only: the pixel values of level 0 and of level 65535; pixels beyond are clamped, in the statistics, too.
+    /// `None` (default): from the smallest finite pixel (0 for Poisson, Gamma and Rayleigh noise) to the largest, except
+    /// for isolated hot or dead pixels, see [`edge_drawing::Params::range`](crate::edge_drawing::Params::range). For these
+    /// three noise models level 0 should be 0, because their costs are computed from the levels.
     pub range: Option<[f64; 2]>,
-    /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise each is first
-    /// searched on the image reduced `pyramid_levels` − 1 times to half its size, then on the next larger one, and so on, with
-    /// `largest_step` and `node_spacing` in pixels of each level (an automatic `largest_step` is halved with it). A target whose start has an area of fewer than 4 pixels on
-    /// a level, or that vanishes on it, is not searched there. The image must be in host memory.
+    /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the full image only. Otherwise each polygon
+    /// is first searched on the image that is reduced `pyramid_levels` − 1 times to half its size, then on the next larger
+    /// one, and so on. `largest_step` and `node_spacing` are in pixels of each level (an automatic `largest_step` is halved
+    /// from level to level). A target whose start has an area of fewer than 4 pixels on a level, or that vanishes on it,
+    /// keeps its start for the next level. The image must be in host memory.
     pub pyramid_levels: u32,
 }
 
@@ -124,7 +126,7 @@ impl Params {
         check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)
     }
 
-    /// Returns the distance d at the start of a target.
+    /// Returns the first distance d of a target.
     pub(super) fn first_distance(&self, start: &[Node], is_default: bool) -> i32 {
         match self.largest_step {
             Some(step) => step as i32,
@@ -153,9 +155,9 @@ impl Params {
     }
 }
 
-/// The automatic largest step as a share of the root of a start's area, and the largest of these steps in pixels. On discs of
-/// 5 to 40 pixels in noise perimeters grow with twice this step and more; polygons that start from a rectangle round shapes
-/// of 130 pixels at low contrast need 32 pixels to come over the noise.
+/// The automatic largest step as a share of the square root of the start's area, and its upper bound in pixels. For discs
+/// of 5 to 40 pixels in noise, twice this step and more makes perimeters longer. Polygons that start from a rectangle
+/// around shapes of 130 pixels at low contrast need a step of 32 pixels to move past the noise.
 const STEP_OF_SIZE: f64 = 0.18;
 const LARGEST_AUTOMATIC_STEP: i32 = 32;
 
@@ -165,14 +167,14 @@ fn automatic_step(start: &[Node]) -> i32 {
     1 << (most as u32).ilog2()
 }
 
-/// Returns the root of the area of a polygon.
+/// Returns the square root of the area of a polygon.
 fn root_of_area(nodes: &[Node]) -> f64 {
     (polygon::twice_area(nodes).abs() as f64 / 2.0).sqrt()
 }
 
-/// The automatic node spacing as a share of the root of a target's area, and its bounds in pixels. On discs of 10 to 40
-/// pixels in noise these overlap most with the truth and have the best perimeters; below 6 pixels edges follow single
-/// pixels, and above 16 finer ones gain nothing.
+/// The automatic node spacing as a share of the square root of a target's area, and its bounds in pixels. For discs of 10
+/// to 40 pixels in noise these values give the best overlap with the true shape and the best perimeters. Edges below 6
+/// pixels follow single pixels; for large targets, a spacing finer than 16 gains nothing.
 const SPACING_OF_SIZE: f64 = 2.0 / 5.0;
 const AUTOMATIC_SPACINGS: [f64; 2] = [6.0, 16.0];
 

@@ -1,4 +1,4 @@
-//! Polygons with nodes on pixel corners, and the tests whether they cross themselves, or would after a change.
+//! Polygons with nodes on pixel corners, and the tests for self-crossings.
 //!
 //! A node (x, y) is the corner shared by the pixels (x − 1, y − 1) and (x, y), so that the polygon (0, 0), (w, 0), (w,
 //! h), (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an
@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::image::reserved;
 use crate::progress::Ticker;
 
-/// The largest absolute coordinate of a caller's node: products of differences must fit 63 bits.
+/// The largest absolute coordinate of a caller's node. It keeps products of differences within 63 bits.
 pub const MAX_COORDINATE: i32 = 1 << 28;
 
-/// A corner of a polygon, in pixel corners: column and row.
+/// A corner of a polygon, which lies on a pixel corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Node {
@@ -52,7 +52,7 @@ impl Polygons {
         Self::default()
     }
 
-    /// Appends a polygon on slice 0; its last node is followed by the first.
+    /// Appends a polygon on slice 0. It is closed: an edge joins its last node to the first.
     pub fn push(&mut self, nodes: &[Node]) {
         self.push_on(0, nodes);
     }
@@ -64,13 +64,14 @@ impl Polygons {
         self.slices.push(slice);
     }
 
-    /// Copies flat arrays: polygon i has the nodes from `offsets[i]` up to, not including, `offsets[i + 1]`, and is on slice
-    /// `slices[i]`, or without slices on slice 0.
+    /// Copies flat arrays: polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`, and is on
+    /// slice `slices[i]`, or on slice 0 without `slices`.
     ///
     /// # Errors
-    /// Offsets that do not begin at 0, fall, or do not end at the number of nodes; another number of slices; no memory.
+    /// Offsets that do not begin at 0, decrease, or do not end at the number of nodes; a number of slices other than that
+    /// of the polygons; out of memory.
     pub fn from_flat(nodes: &[Node], offsets: &[u64], slices: Option<&[u32]>) -> Result<Self> {
-        /// The number of elements that are copied without a look at the ticker.
+        /// The number of elements that are copied between two polls for cancellation.
         const PART: usize = 1 << 20;
         if offsets.first() != Some(&0) {
             return Err(Error::argument(match offsets.first() {
@@ -219,7 +220,7 @@ pub(super) fn side(a: Node, b: Node, c: Node) -> i64 {
     abx * acy - aby * acx
 }
 
-/// Returns whether c, which lies on the line through a and b, lies between them, ends included.
+/// Tells whether c, a point on the line through a and b, lies between them, ends included.
 fn between(a: Node, b: Node, c: Node) -> bool {
     (a.x.min(b.x)..=a.x.max(b.x)).contains(&c.x) && (a.y.min(b.y)..=a.y.max(b.y)).contains(&c.y)
 }
@@ -256,11 +257,11 @@ pub(super) fn folds(a: Node, b: Node, c: Node) -> bool {
     ux * vy - uy * vx == 0 && ux * vx + uy * vy < 0
 }
 
-/// The most nodes of a polygon of which every pair of edges is tested: with more nodes the sweep is faster.
+/// Up to this number of nodes every pair of edges is tested; with more nodes the sweep is faster.
 const FEW_NODES: usize = 128;
 
-/// Returns two edges of the polygon that cross or touch, other than neighbours at their shared node; of a polygon of few
-/// nodes the first two.
+/// Returns two edges of the polygon that cross or touch, other than neighbours at their shared node. For a polygon of few
+/// nodes these are the first two.
 pub(super) fn crossing(nodes: &[Node]) -> Result<Option<(usize, usize)>> {
     if nodes.len() <= FEW_NODES {
         return Ok(first_crossing(nodes));
@@ -313,7 +314,7 @@ pub(super) fn check_coordinates(polygon: &[Node], index: usize) -> Result<()> {
     })
 }
 
-/// Returns a caller's polygon in the form that sums need: no node twice in a row, no crossing, [`canonical`].
+/// Returns a caller's polygon in the form that sums need: without repeated nodes or crossings, and [`canonical`].
 pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
     check_coordinates(polygon, index)?;
     let nodes = distinct(polygon.iter().copied())?;
@@ -329,28 +330,28 @@ pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
     Ok(canonical(nodes))
 }
 
-/// Returns the canonical form of a ring of nodes, the same for both orientations and every first node: clockwise, from
-/// the topmost node on, of several the leftmost. A search processes its nodes in order, so that the first node can
-/// decide at which local optimum it ends.
+/// Returns the canonical form of a ring of nodes: clockwise, beginning with the topmost node (of several, the leftmost). It
+/// is the same for both orientations and for every first node. This matters because a search processes nodes in order, so
+/// the first node may decide at which local optimum it ends.
 fn canonical(mut nodes: Vec<Node>) -> Vec<Node> {
     if twice_area(&nodes) < 0 {
         nodes.reverse();
     }
-    // There is only one such node: two equal nodes are a crossing.
+    // There is only one such node, because two equal nodes count as a crossing.
     if let Some((first, _)) = nodes.iter().enumerate().min_by_key(|(_, node)| (node.y, node.x)) {
         nodes.rotate_left(first);
     }
     nodes
 }
 
-/// Returns a caller's polygon in the form that the search needs: [`validated`] and clamped to `bounds`. `None` when
-/// nothing of it lies inside.
+/// Returns a caller's polygon in the form that the search needs: [`validated`] and clamped to `bounds`. Returns `None` if
+/// no part of it lies inside.
 pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
     let nodes = validated(polygon, index)?;
     if nodes.iter().all(|node| bounds.contain(*node)) {
         return Ok(Some(nodes));
     }
-    // Clamped to a corner, a polygon that passes by has an area.
+    // A polygon that only passes by a corner of the bounds would get an area when it is clamped.
     let has_node_inside = nodes.iter().any(|node| bounds.contain(*node) && !bounds.on_border(*node));
     if !has_node_inside {
         let clipped = clip(&nodes, bounds, &Ticker::new("clipping polygons"))?;
@@ -372,7 +373,7 @@ pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Resu
     Ok((twice_area(&nodes) != 0).then(|| canonical(nodes)))
 }
 
-/// Returns the nodes without those that repeat the one before.
+/// Returns the nodes without repetitions of the node before.
 fn distinct(nodes: impl ExactSizeIterator<Item = Node>) -> Result<Vec<Node>> {
     let mut kept = reserved(nodes.len())?;
     kept.extend(nodes);
@@ -383,16 +384,16 @@ fn distinct(nodes: impl ExactSizeIterator<Item = Node>) -> Result<Vec<Node>> {
     Ok(kept)
 }
 
-/// Removes spikes: nodes at which the polygon turns back on itself, as clamping to the image leaves them.
+/// Removes spikes, which are nodes at which the polygon turns back on itself. Clamping to the image creates them.
 fn drop_folds(nodes: &mut Vec<Node>) {
-    // The list has a gap, so that removing a node takes no time: those before `kept` have been seen, and those from
-    // `next` on have not.
+    // The list has a gap, so that a node can be removed without moving others: nodes before `kept` have been processed, and
+    // nodes from `next` on have not.
     let (mut kept, mut next, end) = (0, 0, nodes.len());
     while kept + end - next >= 3 && next < end {
         let before = if kept > 0 { nodes[kept - 1] } else { nodes[end - 1] };
         let after = if next + 1 < end { nodes[next + 1] } else { nodes[0] };
         if folds(before, nodes[next], after) {
-            // The neighbours of the node before it have changed.
+            // The node before has got a new neighbour, so it is tested again.
             next += 1;
             for _ in 0..2.min(kept) {
                 (kept, next) = (kept - 1, next - 1);
@@ -419,7 +420,8 @@ fn drop_folds(nodes: &mut Vec<Node>) {
     nodes.drain(..first);
 }
 
-/// Names two edges of a polygon by their ends and their numbers in `polygon`, of which `nodes` are the distinct ones.
+/// Describes two edges of a polygon for a message, by their ends and by their numbers in `polygon`. `nodes` are its
+/// distinct nodes.
 fn name_edges(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize)) -> String {
     let numbers = (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index]));
     let edge = |index: usize| {
@@ -430,7 +432,7 @@ fn name_edges(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize))
     format!("its edges {} and {} meet", edge(first), edge(second))
 }
 
-/// Returns a generator of numbers from 0 up to, not including, their bound: the same ones in every run.
+/// Returns a generator of pseudo-random numbers from 0 up to but not including a bound, the same ones in every run.
 #[cfg(test)]
 pub(super) fn random(seed: u32) -> impl FnMut(i32) -> i32 {
     let mut state = seed;

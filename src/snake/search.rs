@@ -1,19 +1,20 @@
-//! The search of one target: nodes move to the best of eight candidate positions around them while that improves the
+//! The search of one target: nodes move to the best of eight candidate positions around them as long as this improves the
 //! criterion.
 //!
-//! An *iteration* tries to move every node once, by a distance d. When none moves, every edge longer than
-//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. Without a node
-//! cost the target has converged when no node moves at d = 1 and none can be added: no move of one node by one pixel
-//! improves the criterion.
+//! An *iteration* tries to move every node once, by a distance d. If no node moves, every edge longer than
+//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle, and d is halved, down to 1. Without a node cost
+//! the target has converged when no node moves at d = 1 and none can be added: no move of one node by one pixel improves
+//! the criterion.
 //!
-//! *Sequential* (Algorithm 2 of Perrot et al. 2011): node after node, each at once to its best candidate. *Parallel*
-//! (Algorithm 3 there): the best candidates of all even nodes are found for one and the same polygon, then those of all
-//! odd ones (with an odd number of nodes the last one, whose next neighbour is even too, comes by itself). Moves that
-//! each improve the criterion alone are made together only if together they improve it and cross nothing; else the
-//! better half of them is tried, down to the best one alone, which is known to improve it.
+//! *Sequential* (Algorithm 2 of Perrot et al. 2011): node after node moves to its best candidate position. *Parallel*
+//! (Algorithm 3 there): the best candidates of all even nodes are found for the same polygon, then those of all odd nodes.
+//! (With an odd number of nodes the last one is treated separately, because its next neighbour is even, too.) Moves that
+//! each improve the criterion alone are made together only if they improve it together and cross nothing. Otherwise the
+//! better half of them is tried, and so on down to the best move alone, which is known to improve the criterion.
 //!
-//! With a node cost, at the end nodes are removed where that improves the criterion with the cost of nodes, in the same
-//! two schedules, and the others move at d = 1, until neither improves it. Then none is added any more.
+//! With a node cost, the search ends with a second phase, in the same two schedules: nodes are removed if that improves the
+//! criterion including the cost of nodes, and the remaining ones move with d = 1, until neither improves it. No nodes are
+//! added in this phase.
 
 use super::criterion::Noise;
 use super::edge_index::EdgeIndex;
@@ -29,7 +30,7 @@ use std::iter::StepBy;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The directions from a node to its eight candidate positions. In a tie the first one wins.
+/// The directions from a node to its eight candidate positions. If several are equally good, the first one wins.
 pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
 
 /// The work of testing one changed node for a crossing, in the unit of [`TASK`].
@@ -40,12 +41,12 @@ const CROSSING_WORK: i64 = 32;
 pub(super) struct Plan {
     pub(super) noise: Noise,
     pub(super) schedule: Schedule,
-    /// The most nodes that a target is given.
+    /// The most nodes that a target may have.
     pub(super) max_nodes: usize,
     pub(super) max_iterations: u64,
     /// The cost of a node, in units of the criterion.
     pub(super) node_cost: f64,
-    /// On the CPU, several threads share the work of this target.
+    /// True if several CPU threads share the work of this target.
     pub(super) parallel: bool,
 }
 
@@ -76,16 +77,17 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
-    /// The sum of the edge from node i to the next, as [`RowPrefixSums::try_edges`] defines it; all add up to `inside`.
+    /// At index i the sum of the edge from node i to the next node, as defined by [`RowPrefixSums::try_edges`]. Together
+    /// they add up to `inside`.
     edges: Vec<RegionSum>,
-    /// The sums of a node's two edges if it moved to each of its candidates: known from the first attempt until the
-    /// node or a neighbour moves. Most nodes do not move in most iterations. Empty: none are known.
+    /// For each node the sums of its two edges at each of its candidate positions; empty if none are known. They are kept
+    /// from the first attempt until the node or a neighbour moves, because most nodes do not move in most iterations.
     candidate_sums: Vec<Option<CandidateSums>>,
-    /// The index of the edges, from the first test for a crossing until several nodes change at once.
+    /// The index of the edges. It is made at the first test for a crossing, and dropped when several nodes change at once.
     index: Option<EdgeIndex>,
     /// The bounds of the nodes: the window, or the image.
     pub(super) bounds: Bounds,
-    /// The pixels that may belong to the target, where targets compete.
+    /// The pixels that may belong to the target; `None` if targets do not compete.
     pub(super) territory: Option<Arc<Territory>>,
     /// The sum over all pixels within the bounds: target and background.
     pub(super) whole: RegionSum,
@@ -112,10 +114,10 @@ struct Change {
     node: usize,
     /// The new position; `None` for a removal.
     to: Option<Node>,
-    /// The sums of the edges to and from the new position; for a removal, of the edge between the neighbours and of
-    /// none.
+    /// The sums of the edges to and from the new position. For a removal, the sum of the edge between the neighbours, and
+    /// 0.
     edges: [RegionSum; 2],
-    /// The sum that the change adds to the one inside.
+    /// The difference that the change makes to the sum inside.
     difference: RegionSum,
     /// The criterion after the change alone.
     cost: f64,
@@ -159,8 +161,8 @@ impl Target {
         Self { status: Status::StartOutside, ..Self::unmeasured(nodes, bounds, 1, i64::MAX) }
     }
 
-    /// Returns a copy, or an error when out of memory. The sums of candidates and the index are left out: they would be
-    /// computed to the same values.
+    /// Returns a copy, or an error when out of memory. The sums of candidates and the index are not copied, because they
+    /// can be computed again.
     pub(super) fn try_clone(&self) -> Result<Self> {
         Ok(Self {
             nodes: collected(self.nodes.iter().copied())?,
@@ -172,17 +174,17 @@ impl Target {
         })
     }
 
-    /// Returns a target that holds the place of another one.
+    /// Returns a placeholder for a target.
     pub(super) fn none() -> Self {
         Self::start_outside(Vec::new(), Bounds { x0: 0, y0: 0, x1: 0, y1: 0 })
     }
 
-    /// Frees what only the search of a target needs, once it has ended.
+    /// Frees the memory that only the search of a target needs, after it has ended.
     pub(super) fn end_search(&mut self) {
         self.edges = Vec::new();
     }
 
-    /// Returns a node, counted on from the first one after the last.
+    /// Returns a node. Indices beyond the last node continue with the first one.
     fn node(&self, index: usize) -> Node {
         self.nodes[index % self.nodes.len()]
     }
@@ -202,7 +204,7 @@ impl Target {
         try_collected(self.ends().map(|ends| Ok(setting.edges(self, [ends])?[0])))
     }
 
-    /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
+    /// Sets the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
     fn set_edges(&mut self, plan: &Plan, edges: Vec<RegionSum>) {
         self.edges = edges;
         self.candidate_sums.clear();
@@ -215,9 +217,9 @@ impl Target {
         plan.noise.cost(&inside) + plan.noise.cost(&(self.whole - inside))
     }
 
-    /// Makes one iteration, with the change of phase, distance or number of nodes that follows when it moves no node.
-    /// It polls for cancellation throughout, as an iteration over very many nodes takes a second. A cancelled target is
-    /// as it was before the iteration.
+    /// Makes one iteration. If no node moves, it also adds nodes, halves the distance or changes the phase. It polls for
+    /// cancellation throughout, because an iteration over very many nodes may take a second. A cancelled target is
+    /// unchanged.
     pub(super) fn iterate<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<()> {
         let before = self.try_clone()?;
         let outcome = self.whole_iteration(setting);
@@ -228,7 +230,7 @@ impl Target {
         outcome
     }
 
-    /// Makes one iteration; after a cancel it may be incomplete.
+    /// Makes one iteration, which may be incomplete after a cancellation.
     fn whole_iteration<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<()> {
         // 1. Move nodes.
         let mut changed = self.move_nodes(setting)?;
@@ -269,10 +271,10 @@ impl Target {
         Ok(())
     }
 
-    /// Moves nodes; returns whether any moved.
+    /// Moves nodes. Returns true if any node has moved.
     fn move_nodes<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<bool> {
         let Setting { plan, ticker, .. } = *setting;
-        // Targets that have not begun need no memory for the sums of candidates.
+        // Allocate the sums of candidates only now, so that targets that are waiting need no memory for them.
         resize(&mut self.candidate_sums, self.nodes.len(), None)?;
         let mut moved = false;
         for subset in self.subsets(plan.schedule) {
@@ -289,7 +291,7 @@ impl Target {
             for (node, candidate_sums) in for_each_node(plan, unknown, rows, measure)? {
                 self.candidate_sums[node] = Some(candidate_sums);
             }
-            // 2. Find the best move of each node, and make as many of them as improve the criterion together.
+            // 2. Find the best move of each node, and make as many of them as together improve the criterion.
             let index = self.index()?;
             let best_move = |node| self.best_move(plan, &index, node, ticker);
             let moves = for_each_node(plan, subset, |_| CROSSING_WORK, best_move)?;
@@ -299,18 +301,18 @@ impl Target {
         Ok(moved)
     }
 
-    /// Takes the index of the edges, or makes it. The caller puts it back unless the nodes change.
+    /// Takes the index of the edges, or makes one. The caller puts it back unless the nodes change.
     fn index(&mut self) -> Result<EdgeIndex> {
         self.index.take().map_or_else(|| EdgeIndex::new(&self.nodes), Ok)
     }
 
-    /// Removes nodes; returns whether any was removed.
+    /// Removes nodes. Returns true if any node was removed.
     fn remove_nodes<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<bool> {
         let Setting { plan, ticker, .. } = *setting;
         let index = self.index()?;
         let removal = |node| self.removal(setting, &index, node);
         let changes = match plan.schedule {
-            // Only the first one is taken, because its removal changes the polygon.
+            // Remove only the first one found, because its removal changes the polygon.
             Schedule::Sequential => {
                 let found = (0..self.nodes.len()).find_map(|node| removal(node).transpose());
                 found.transpose()?.into_iter().collect()
@@ -329,8 +331,8 @@ impl Target {
         self.apply(plan, changes, ticker)
     }
 
-    /// Returns the subsets of nodes whose moves are found for the same polygon: in parallel the even ones, the odd ones,
-    /// and the last one of an odd number.
+    /// Returns the subsets of nodes whose moves are found for the same polygon. In the parallel schedule: the even nodes,
+    /// the odd nodes and, if the number of nodes is odd, the last one.
     fn subsets(&self, schedule: Schedule) -> impl Iterator<Item = StepBy<Range<usize>>> + use<> {
         let count = self.nodes.len();
         let subsets = match schedule {
@@ -345,7 +347,7 @@ impl Target {
         })
     }
 
-    /// Returns the eight candidate positions of a node; `None` for those where no node may lie.
+    /// Returns the eight candidate positions of a node; `None` for positions where no node may lie.
     fn candidates(&self, node: usize) -> [Option<Node>; CANDIDATES.len()] {
         let here = self.nodes[node];
         CANDIDATES.map(|(dx, dy)| {
@@ -357,15 +359,15 @@ impl Target {
     /// Returns the sums of a node's edges at each of its candidate positions.
     fn measure_candidates<T: Level>(&self, setting: &Setting<'_, T>, node: usize) -> Result<CandidateSums> {
         let [previous, next] = self.neighbours(node);
-        // For a candidate where no node may lie the node itself is measured; the result is not used.
+        // For a position where no node may lie, measure the node itself; the result is not used.
         let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
         let arrivals = setting.edges(self, candidates.map(|to| (previous, to)))?;
         let departures = setting.edges(self, candidates.map(|to| (to, next)))?;
         Ok(std::array::from_fn(|index| [arrivals[index], departures[index]]))
     }
 
-    /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one; the node's
-    /// candidates are measured.
+    /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one. The node's
+    /// candidates must have been measured.
     fn best_move(&self, plan: &Plan, index: &EdgeIndex, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
         ticker.check()?;
         let Some(candidate_sums) = &self.candidate_sums[node] else { return Ok(None) };
@@ -386,7 +388,7 @@ impl Target {
         Ok(None)
     }
 
-    /// Returns the change of one node after which its edges have the sums `edges`.
+    /// Returns the change of one node to `to`, or its removal, given the sums `edges` of its edges after it.
     #[inline(always)]
     fn change(&self, plan: &Plan, node: usize, to: Option<Node>, edges: [RegionSum; 2]) -> Change {
         let count = self.nodes.len();
@@ -408,8 +410,8 @@ impl Target {
         Ok(good.then_some(change))
     }
 
-    /// Makes the changes together if together they improve the criterion, else the better half of them, and so on;
-    /// returns whether it made any. No two are of neighbouring nodes, so that their changes of the sum add up.
+    /// Makes all changes if together they improve the criterion, otherwise the better half of them, and so on. Returns true
+    /// if it made any. No two changes are of neighbouring nodes, so their differences of the sum add up.
     fn apply(&mut self, plan: &Plan, mut changes: Vec<Change>, ticker: &Ticker) -> Result<bool> {
         changes.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
         while !changes.is_empty() {
@@ -430,7 +432,7 @@ impl Target {
         Ok(false)
     }
 
-    /// Writes the changes to nodes and edges, and forgets the sums of candidates that they affect.
+    /// Writes the changes to nodes and edges, and drops the sums of candidates that they affect.
     fn commit(&mut self, changes: &[Change]) -> Result<()> {
         let count = self.nodes.len();
         let mut stays = Vec::new();
@@ -459,9 +461,9 @@ impl Target {
         Ok(())
     }
 
-    /// Returns whether the polygon with these changes touches itself at a new edge, or is turned inside out.
+    /// Tells whether the polygon would touch itself at a new edge, or be turned inside out, after these changes.
     fn crosses(&self, plan: &Plan, changes: &[Change], ticker: &Ticker) -> Result<bool> {
-        // 1. The changed polygon, with the edges that are new: those that begin or end at a changed node.
+        // 1. Make the changed polygon and find its new edges, which begin or end at a changed node.
         let mut nodes = collected(self.nodes.iter().copied())?;
         let (mut gone, mut touched) = (Vec::new(), Vec::new());
         resize(&mut gone, nodes.len(), false)?;
@@ -484,7 +486,7 @@ impl Target {
                 kept.push(nodes[index]);
             }
         }
-        // 2. As for one change, with the index of the changed polygon.
+        // 2. Test as for a single change, with the index of the changed polygon.
         let index = EdgeIndex::new(&kept)?;
         if index.twice_area <= 0 {
             return Ok(true);
@@ -495,9 +497,9 @@ impl Target {
         ticker.check().map(|()| crosses)
     }
 
-    /// Adds a node in the middle of every long edge, up to the maximum; returns whether it added any. The middle is
-    /// rounded to a corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge
-    /// that would, so bent, touch another one, straight or bent, gets none.
+    /// Adds a node in the middle of every long edge, up to the maximum number. Returns true if it added any. The middle is
+    /// rounded to a pixel corner, which bends the edge; where edges are less than a pixel apart, the polygon might then
+    /// touch itself. An edge that would touch another one, whether that is bent or not, gets no node.
     fn add_nodes<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<bool> {
         let Setting { plan, ticker, .. } = *setting;
         let count = self.nodes.len();
@@ -530,7 +532,8 @@ impl Target {
         Ok(added)
     }
 
-    /// Returns whether edge `index`, bent at `m`, touches itself or another edge, straight or bent at its middle.
+    /// Tells whether edge `index`, bent at `m`, would touch itself or another edge, whether that is straight or bent at its
+    /// own middle.
     fn bend_touches(&self, edge_index: &EdgeIndex, middles: &[Option<Node>], index: usize, m: Node) -> bool {
         let count = self.nodes.len();
         let (a, b) = (self.nodes[index], self.node(index + 1));
@@ -551,8 +554,8 @@ impl Target {
     }
 }
 
-/// Returns what `find` finds for the nodes, in their order. Several threads share the nodes if the plan says so and each
-/// gets enough `work`, in the unit of [`TASK`].
+/// Returns the results of `find` for the nodes, in order. Several threads share the nodes if the plan says so and each
+/// thread gets enough `work`, in the unit of [`TASK`].
 fn for_each_node<R: Send>(
     plan: &Plan,
     nodes: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Smooth curves along polygons, for outlines whose length and shape are to be those of the object.
+//! Smooth curves along polygons, for outlines whose length and shape are closer to those of the object.
 
 use super::params::automatic_spacing;
 use super::polygon::{Node, Polygons, check_coordinates};
@@ -7,12 +7,12 @@ use crate::image::reserved;
 use crate::parameter::number;
 use crate::progress::Ticker;
 
-/// The share of a node's second difference by which its control point lies farther out. A quadratic B-spline cuts
-/// corners: on a circle, nodes the angle θ apart, it loses θ²/12 of the polygon's area. This share, times θ², is added to
-/// each radius, which gives that area back.
+/// Control points are moved outwards from the nodes by this share of the nodes' second difference. A quadratic B-spline
+/// cuts corners: for nodes on a circle, an angle θ apart, it has θ²/12 less area than the polygon. The shift increases each
+/// radius by this share times θ², which restores the area.
 const OUTWARDS: f64 = 1.0 / 24.0;
 
-/// The name of the work, which no callback is given.
+/// The name of the work for the ticker; no callback gets it.
 const STAGE: &str = "smoothing polygons";
 
 /// The most points of an edge.
@@ -31,14 +31,15 @@ pub struct Curves {
 
 impl Curves {
     /// Returns the curve of each polygon: a closed quadratic B-spline near its nodes, with a continuous tangent. Edges
-    /// longer than `longest_edge` (pixels, more than 0; `None`: for each polygon the automatic
-    /// [`node_spacing`](super::Params::node_spacing) of one of its size) are divided into equal parts first, so that only
-    /// the ends of long straight edges are rounded. Each edge or part of one gets `points_per_edge` points (1 to
-    /// [`MAX_POINTS_PER_EDGE`]), at equal steps of the parameter, the first between its control point and the one before.
+    /// longer than `longest_edge` (in pixels, greater than 0; `None`: for each polygon the automatic
+    /// [`node_spacing`](super::Params::node_spacing) for its size) are first divided into equal parts, so that only the
+    /// ends of long straight edges are rounded. Each edge, or part of one, gets `points_per_edge` points (1 to
+    /// [`MAX_POINTS_PER_EDGE`]) at equal steps of the parameter. The first of them is half way between the control point of
+    /// its first node and the one before.
     ///
-    /// The control points lie by 1/24 of the second difference of the nodes outside these, so that the curve has about
-    /// the polygon's area: on a regular polygon of 8 nodes it differs by 0.2 %, of 16 by 0.01 %. The curve is nowhere
-    /// farther from the polygon than `longest_edge`/4. Where edges of a polygon come closer to each other than twice
+    /// The control points lie outside the nodes by 1/24 of the nodes' second difference, so that the curve has about the
+    /// polygon's area: the areas differ by 0.2 % for a regular polygon of 8 nodes, and by 0.01 % for 16. The curve is
+    /// nowhere farther from the polygon than `longest_edge`/4. If edges of a polygon come closer to each other than twice
     /// that, the curve may touch itself.
     ///
     /// # Errors
@@ -65,7 +66,7 @@ impl Curves {
         Ok(Self { points, offsets })
     }
 
-    /// Returns the offsets of the curves alone.
+    /// Returns curves that have offsets but no points.
     pub(crate) fn without_points(polygons: &Polygons, longest_edge: Option<f64>, points_per_edge: u32) -> Result<Self> {
         if let Some(longest_edge) = longest_edge
             && !(longest_edge > 0.0 && longest_edge.is_finite())
@@ -137,7 +138,8 @@ fn parts(a: Node, b: Node, longest_edge: f64) -> u64 {
     ((dx * dx + dy * dy).sqrt() / longest_edge).ceil().max(1.0) as u64
 }
 
-/// Appends the spline along closed `nodes`: for each node the arc between the middles of the edges at its control point.
+/// Appends the spline along closed `nodes`. Each node adds the arc of its control point, between the middles of the two
+/// edges of the control polygon that meet there.
 fn append_spline(points: &mut Vec<[f64; 2]>, nodes: &[[f64; 2]], points_per_edge: u32, ticker: &Ticker) -> Result<()> {
     let count = nodes.len();
     let control = |index: usize| {

@@ -1,5 +1,5 @@
 //! Targets on several slices, or on slices that a function reads. The slices that have targets are searched one after the
-//! other, in ascending order; the image of a slice is given up before the next one is read, and what is left are the targets.
+//! other, in ascending order. The image of a slice is freed before the next one is read; only the targets are kept.
 
 use super::backend::Backend;
 use super::image::LevelScale;
@@ -15,8 +15,8 @@ use crate::slice_io::Input;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Returns the targets of the initial polygons, or of the default one on each slice, unmeasured and undivided, and their
-/// slices.
+/// Returns unmeasured targets without territories, and their slices: one target for each initial polygon, or for the
+/// default polygon on each slice.
 pub(super) fn initial_targets(
     context: &Context,
     params: &Params,
@@ -88,7 +88,7 @@ fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
     }
 }
 
-/// Returns targets of one slice with their territories, where they compete.
+/// Returns the targets of one slice, with their territories if they compete.
 pub(super) fn divided(
     context: &Context,
     params: &Params,
@@ -104,22 +104,22 @@ pub(super) fn divided(
     }
 }
 
-/// Returns the indices of targets, slice by slice, from the slice of each.
+/// Returns the indices of all targets, sorted by slice.
 pub(super) fn by_slice(slices: &[u32], ticker: &Ticker) -> Result<Vec<usize>> {
     let mut order = collected(0..slices.len())?;
     sort_while(&mut order, ticker, |a, b| (slices[*a], a).cmp(&(slices[*b], b)))?;
     Ok(order)
 }
 
-/// Divides what [`by_slice`] returned into the indices of each slice.
+/// Divides the result of [`by_slice`] into one group of indices for each slice.
 pub(super) fn groups<'a>(order: &'a [usize], slices: &'a [u32]) -> impl Iterator<Item = &'a [usize]> {
     order.chunk_by(|a, b| slices[*a] == slices[*b])
 }
 
 impl Snake {
-    /// Starts, and searches until every target has ended: what [`run`](super::run) does, with the snake as its result. Of one
-    /// slice in memory it keeps what [`new`](Self::new) keeps, otherwise the targets alone, so that it can be read, but not
-    /// be restarted, nor make sums.
+    /// Starts, and searches until every target has ended: does what [`run`](super::run) does, but returns the snake. For
+    /// one slice in memory the snake keeps the image, as after [`new`](Self::new). Otherwise it keeps only the targets:
+    /// results can be read, but it cannot be restarted or compute sums.
     ///
     /// # Errors
     /// Those of [`run`](super::run).
@@ -176,7 +176,7 @@ impl Snake {
     }
 }
 
-/// Searches targets, slice after slice, until all have ended. Each comes back to its place.
+/// Searches targets, slice after slice, until all have ended. Every target keeps its index.
 fn search(
     context: &Context,
     input: Input<'_>,

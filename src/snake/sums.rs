@@ -1,13 +1,13 @@
-//! Exact sums of pixels, of levels and of squared levels over polygons, from the prefix sums of rows (the cumulated
-//! images of Perrot et al. 2011, with exact borders).
+//! Exact sums over polygons of the number of pixels, of levels and of squared levels, from prefix sums of rows (the
+//! cumulated images of Perrot et al. 2011, but with exact borders).
 //!
-//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it are added on
-//! the way down and subtracted on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the
-//! pixels left of it there are those x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉, whose centres lie left of it.
+//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of the edge are added
+//! if the edge runs downwards, and subtracted if it runs upwards. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀
+//! ≤ y < y₁. The pixels left of it are those whose centres are: x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉.
 //!
-//! The storage is the levels, and for every *sector*, 32 bytes of a row, the sums over all pixels of the row before it:
-//! 1.5 bytes per pixel in all for 8 bits and 3 for 16, where prefix sums for every pixel take 13 and 14 (the paper:
-//! 20). Within its sector a sum is computed from the levels.
+//! Stored are the levels and, for every *sector* of 32 bytes of a row, the sums over all pixels of the row before it.
+//! Within a sector, sums are computed from the levels. This takes 1.5 bytes per pixel for 8-bit levels and 3 for 16-bit
+//! levels, while prefix sums for every pixel would take 13 and 14 (in the paper: 20).
 //!
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
@@ -20,8 +20,8 @@ use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A sum over pixels: their number, the sum of their levels z, and the sum of the squares of these. It is signed,
-/// because the sum of an edge is negative where the edge runs upwards.
+/// A sum over pixels: their number, the sum of their levels z, and the sum of z². The numbers are signed, because the sum
+/// of an edge that runs upwards is negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RegionSum {
@@ -72,12 +72,12 @@ pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod
 impl Level for u8 {}
 impl Level for u16 {}
 
-/// The number of rows that edges side by side pass together: few enough for the pixels around them to stay in the
-/// first-level cache.
+/// The number of rows in a band, in which neighbouring edges are summed together: few enough for the pixels around them to
+/// stay in the first-level cache.
 const BAND_ROWS: i64 = 32;
 
-/// The work of one task of several threads, as the number of rows of single edges that it sums: tens of microseconds,
-/// for which it pays to wake a thread.
+/// The least work for which a thread is woken: the number of rows to sum, counted for each edge. It takes tens of
+/// microseconds.
 pub(super) const TASK: i64 = 4096;
 
 /// Σ z and Σ z² over all pixels of one row that lie before a sector.
@@ -90,18 +90,19 @@ pub(super) struct RowPrefixSums<T> {
     pub(super) height: usize,
     /// The levels, row after row, packed.
     pub(super) levels: Vec<T>,
-    /// The prefix sum of each sector of each row, row after row, and of one more that begins at or after the row's end.
+    /// The prefix sum of each sector, row after row; each row has one more, for the sector that begins at or after the
+    /// row's end.
     pub(super) prefix_sums: Vec<PrefixSum>,
 }
 
 impl<T: Level> RowPrefixSums<T> {
-    /// Returns the number of prefix sums of a row, of which the last is of the sector at or after its end.
+    /// Returns the number of prefix sums of a row. The last one is for the sector that begins at or after the row's end.
     pub(super) fn sectors(width: usize) -> usize {
         width / T::PER_SECTOR + 1
     }
 
-    /// Takes the levels of each row from `write_row(y, levels)` and computes their prefix sums while they are in the
-    /// cache, on the threads of the pool that this runs in, unless the ticker is cancelled.
+    /// Calls `write_row(y, levels)` to get the levels of each row, and computes their prefix sums while they are in the
+    /// cache, on the threads of the current pool, unless the ticker is cancelled.
     pub(super) fn new(
         width: usize,
         height: usize,
@@ -128,13 +129,13 @@ impl<T: Level> RowPrefixSums<T> {
         Ok(Self { width, height, levels, prefix_sums })
     }
 
-    /// Returns the sum over the pixels of row `y` left of corner `x`: those from 0 to `x` − 1.
+    /// Returns the sum over the pixels of row `y` left of corner `x`, which are pixels 0 to `x` − 1.
     pub(super) fn left_of(&self, x: i64, y: i64) -> RegionSum {
         let (x, y) = (x as usize, y as usize);
         let (sector, inside) = (x / T::PER_SECTOR, x % T::PER_SECTOR);
         let entry = y * Self::sectors(self.width) + sector;
         let row = y * self.width;
-        // The sum is completed from the nearer end of the sector, if that lies within the row.
+        // Complete the sum from the nearer end of the sector, if that lies within the row.
         let end = (sector + 1) * T::PER_SECTOR;
         let [z, zz] = if 2 * inside <= T::PER_SECTOR || end > self.width {
             let ([z, zz], part) = (self.prefix_sums[entry], T::sum(&self.levels[row + x - inside..row + x]));
@@ -146,17 +147,17 @@ impl<T: Level> RowPrefixSums<T> {
         RegionSum { pixels: x as i64, z: z as i64, zz: zz as i64 }
     }
 
-    /// Returns the sum over the pixels of row `y` left of corner `x` that lie in the runs, and a number that does not
+    /// Returns the sum over the pixels of row `y` that are left of corner `x` and in `runs`, plus a number that does not
     /// depend on `x`.
     fn left_within(&self, runs: &[Run], x: i64, y: i64) -> RegionSum {
         runs.iter().map(|[from, to]| self.left_of(x.clamp(i64::from(*from), i64::from(*to)), y)).sum()
     }
 
-    /// Returns the sums of edges that lie side by side: over all pixels left of each in the rows that it passes, negated
-    /// where it runs upwards. These sums of all edges add up to the sum over a polygon that runs clockwise on the
-    /// screen. Several threads share long edges if `parallel`. They are computed by bands of rows, so that the pixels that one
-    /// edge brings into the caches serve the others. Before each band it asks whether to continue, as an edge may pass
-    /// millions of rows. When it stops early the sums are incomplete.
+    /// Returns the sums of neighbouring edges. The sum of an edge is over all pixels left of it in the rows that it passes,
+    /// and negated if it runs upwards; for a polygon that runs clockwise on the screen the sums of all edges add up to the
+    /// sum over the polygon. With `parallel` several threads share long edges. The edges are summed in bands of rows, so
+    /// that pixels that one edge has brought into the caches can be used for the others. Before each band this asks whether
+    /// to continue, because an edge may pass millions of rows. If it stops early the sums are incomplete.
     fn edges_while<const N: usize>(
         &self,
         ends: [(Node, Node); N],
@@ -169,7 +170,7 @@ impl<T: Level> RowPrefixSums<T> {
         let (first, end) =
             edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
         let task = if parallel { TASK / N as i64 } else { i64::MAX };
-        // Each way of summing a row is compiled by itself, so that the other one does not slow it down.
+        // Both ways of summing a row are compiled separately, so that neither slows down the other.
         let mut sums = match territory {
             None => Self::sums_of_rows(&mut edges, first..end, task, &|x, y| self.left_of(x, y), &proceed),
             Some(territory) => {
@@ -186,8 +187,8 @@ impl<T: Level> RowPrefixSums<T> {
         sums
     }
 
-    /// Returns the sums of edges over all their rows, which are `rows`, where `left` returns the sum left of a
-    /// corner of a row; two threads halve more than `task` of them.
+    /// Returns the sums of edges over `rows`, which contains all their rows. `left` returns the sum left of a corner of a
+    /// row. More than `task` rows are divided between two threads.
     #[inline(never)]
     fn sums_of_rows<const N: usize>(
         edges: &mut [Rows; N],
@@ -219,7 +220,7 @@ impl<T: Level> RowPrefixSums<T> {
         sums
     }
 
-    /// Returns the sums of edges, or an error if the search is cancelled meanwhile.
+    /// Returns the sums of edges, or an error if the search is cancelled.
     pub(super) fn try_edges<const N: usize>(
         &self,
         ends: [(Node, Node); N],
@@ -248,14 +249,15 @@ impl<T: Level> RowPrefixSums<T> {
     }
 }
 
-/// An iterator over the rows that an edge passes, from above, each with the number of pixels left of it:
-/// ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉ in row k of the edge, computed from the row before with quotient and remainder.
+/// An iterator over the rows that an edge passes, from the top down. It returns each row with the number of pixels left of
+/// the edge, ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉ in row k of the edge, which is updated from row to row with quotient and
+/// remainder.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     x: i64,
     y: i64,
     end: i64,
-    /// The numerator of the amount that the ceiling added, in [0, 2Δy).
+    /// The numerator of the amount by which the ceiling rounded up, in [0, 2Δy).
     excess: i64,
     /// ⌊2Δx / 2Δy⌋ and the remainder.
     quotient: i64,
@@ -286,7 +288,7 @@ impl Rows {
         if a.y <= b.y { Self::new(a, b) } else { Self::new(b, a) }
     }
 
-    /// Leaves only those of `rows`.
+    /// Restricts the iterator to `rows`.
     pub(super) fn within(mut self, rows: &Range<i64>) -> Self {
         let skipped = rows.start - self.y;
         if skipped > 0 {

@@ -1,10 +1,10 @@
-//! The search for edges of a polygon that meet, in O(n log n): the sweep of Shamos and Hoey ("Geometric intersection
-//! problems", 1976), which stops at the first pair that it finds.
+//! Finds edges of a polygon that meet, in O(n log n), by the sweep of Shamos and Hoey ("Geometric intersection problems",
+//! 1976), which stops at the first pair.
 //!
-//! A line sweeps over the nodes from left to right; nodes with the same x are met from above, as if the line were tilted a
-//! little, so that no edge is parallel to it. The edges that the line meets are kept in their order along it, and each pair
-//! that becomes adjacent is tested. Of the edges that meet at the first point where any do, two are adjacent just before
-//! it, or become so when an edge begins there. All numbers are exact integers.
+//! A vertical line sweeps over the nodes from left to right. Nodes with the same x are met from above, as if the line were
+//! slightly tilted, so no edge is parallel to it. The edges that the line crosses are kept in their order along it, and
+//! each pair that becomes adjacent is tested. This is sufficient: of the edges that meet at the leftmost common point, two
+//! are adjacent just before it, or become adjacent when an edge begins there. All arithmetic is on exact integers.
 
 use super::polygon::{Node, intersect, side};
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub(super) fn crossing(nodes: &[Node]) -> Result<Option<(usize, usize)>> {
     let mut order: Vec<u32> = reserved(count)?;
     order.extend(0..count as u32);
     order.sort_unstable_by_key(|index| key(nodes[*index as usize]));
-    // 1. Two nodes at the same place.
+    // 1. Look for two equal nodes.
     let same = order.windows(2).find(|pair| nodes[pair[0] as usize] == nodes[pair[1] as usize]);
     if let Some(pair) = same {
         return Ok(Some((pair[0].min(pair[1]) as usize, pair[0].max(pair[1]) as usize)));
@@ -67,12 +67,12 @@ fn ends(nodes: &[Node], edge: u32) -> [Node; 2] {
 /// No edge.
 const NONE: u32 = u32::MAX;
 
-/// The edges that the line meets, in their order along it: a tree whose priorities are hashes of the edges (a treap), so
-/// that its expected depth is logarithmic.
+/// The edges that the line crosses, in their order along it: a treap, which is a binary tree with random priorities and
+/// therefore of logarithmic expected depth. The priorities are hashes of the edges.
 struct Line<'a> {
     nodes: &'a [Node],
-    /// The edges before and after each edge below it in the tree. The last entry is the place above the root, whose
-    /// first child is the root.
+    /// For each edge its children in the tree, before and after it. The last entry stands above the root, which is its
+    /// first child.
     child: Vec<[u32; 2]>,
 }
 
@@ -85,14 +85,14 @@ fn priority(edge: u32) -> u32 {
 }
 
 impl Line<'_> {
-    /// Compares the places of two edges along the line, where it meets both.
+    /// Compares the positions of two edges along the line, which crosses both.
     fn compare(&self, a: u32, b: u32) -> Ordering {
         let sorted = |edge| {
             let [from, to] = ends(self.nodes, edge);
             if key(from) < key(to) { [from, to] } else { [to, from] }
         };
         let (first, second) = (sorted(a), sorted(b));
-        // The side on which the later one begins or, if it begins on the other one, ends.
+        // The side on which the later edge begins or, if it begins on the other edge, on which it ends.
         let place = |[from, to]: [Node; 2], [begin, end]: [Node; 2]| match side(from, to, begin) {
             0 => side(from, to, end),
             side => side,
@@ -106,7 +106,7 @@ impl Line<'_> {
         let mut at = self.child[self.nodes.len()][0];
         while at != NONE {
             let after = usize::from(self.compare(at, edge) == Ordering::Less);
-            // An edge that lies before is the nearest so far, and so on.
+            // This edge is the nearest one so far on its side.
             found[1 - after] = at;
             at = self.child[at as usize][after];
         }
@@ -124,7 +124,8 @@ impl Line<'_> {
         (!neighbours && intersect(a, b, c, d)).then_some((first, second))
     }
 
-    /// Returns the link in the tree, as an entry and a side, that leads to the first edge which `ends` says yes to.
+    /// Returns the link in the tree, as an entry and a side, that leads to the first edge on the path to `edge` for which
+    /// `ends` is true.
     fn link(&self, edge: u32, ends: impl Fn(u32) -> bool) -> (usize, usize) {
         let (mut at, mut side) = (self.nodes.len(), 0);
         loop {
@@ -141,7 +142,8 @@ impl Line<'_> {
     fn insert(&mut self, edge: u32) {
         let (at, side) = self.link(edge, |next| priority(next) < priority(edge));
         let mut rest = std::mem::replace(&mut self.child[at][side], edge);
-        // The subtree that was there is split at the edge. The parts grow at these two links.
+        // Split the subtree that was there into the edges before and after the new one. The two parts are assembled at
+        // these links.
         let mut links = [(edge as usize, 0), (edge as usize, 1)];
         while rest != NONE {
             let part = usize::from(self.compare(rest, edge) != Ordering::Less);
@@ -160,7 +162,7 @@ impl Line<'_> {
         let (mut at, mut side) = self.link(edge, |next| next == edge);
         let mut parts = self.child[edge as usize];
         debug_assert_eq!(self.child[at][side], edge, "the order along the line is that of the insertion");
-        // Both parts below it are merged at the link.
+        // Merge both subtrees of the edge at the link.
         loop {
             let [before, after] = parts;
             let part = match (before, after) {

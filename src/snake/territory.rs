@@ -1,10 +1,10 @@
-//! The territories of targets that compete for pixels: a pixel belongs to the target whose start is nearest, at the
-//! same distance to the one of the smallest number. A pixel within several starts has the distance 0 to each.
+//! The territories of targets that compete for pixels: a pixel belongs to the target with the nearest start; at equal
+//! distances, to the target with the smallest number. A pixel within several starts has the distance 0 to each of them.
 //!
 //! Distances are Euclidean between the centres of pixels, and their squares are integers, so that territories are exact.
-//! They come from two passes, as the exact distance does: along the columns, then along the rows, where each column
-//! offers a parabola and the lowest ones are kept (Meijster, Roerdink and Hesselink 2000). Both carry the number of the
-//! nearest start. The host computes them for both devices.
+//! They are computed in two passes, like an exact distance transform (Meijster, Roerdink and Hesselink 2000): along the
+//! columns, then along the rows by the lower envelope of parabolas, one for each column. Both passes also propagate the
+//! number of the nearest start. The host computes territories for all devices.
 
 use super::draw::draw_into;
 use super::polygon::{Bounds, Node};
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A run of pixels of a row, from `[0]` up to, not including, `[1]`.
+/// A run of pixels of a row, from `[0]` up to but not including `[1]`.
 pub(super) type Run = [i32; 2];
 
 /// The pixels of a window that may belong to a target, as runs.
@@ -25,7 +25,7 @@ pub(super) type Run = [i32; 2];
 pub(super) struct Territory {
     /// The first row.
     pub(super) y0: i32,
-    /// For each row the index of its first run, and the end of the last row's.
+    /// For each row the index of its first run, and the number of all runs at the end.
     pub(super) first: Vec<u32>,
     /// The runs, row after row, from left to right; no two of a row touch.
     pub(super) runs: Vec<Run>,
@@ -41,7 +41,7 @@ impl Territory {
         &self.runs[self.first[index as usize] as usize..self.first[index as usize + 1] as usize]
     }
 
-    /// Returns whether a pixel corner is one of a pixel of the territory.
+    /// Tells whether a pixel corner belongs to a pixel of the territory.
     pub(super) fn has_corner(&self, node: Node) -> bool {
         let y = i64::from(node.y);
         [y - 1, y].iter().any(|y| self.row(*y).iter().any(|[from, to]| (*from..=*to).contains(&node.x)))
@@ -54,7 +54,7 @@ impl Territory {
 }
 
 impl Target {
-    /// Calls `visit` with the parts of a run of row `y` that may belong to the target.
+    /// Calls `visit` with each part of a run of row `y` that may belong to the target.
     pub(super) fn for_each_own_run(&self, y: i64, run: Range<i64>, mut visit: impl FnMut(Range<i64>)) {
         let Some(territory) = &self.territory else { return visit(run) };
         for [from, to] in territory.row(y) {
@@ -65,12 +65,12 @@ impl Target {
         }
     }
 
-    /// Returns whether a node may lie at a corner: in the window and, where targets compete, in the territory.
+    /// Tells whether a node may lie at a corner: it must be in the window and, if targets compete, in the territory.
     pub(super) fn allows(&self, node: Node) -> bool {
         self.bounds.contain(node) && self.territory.as_ref().is_none_or(|territory| territory.has_corner(node))
     }
 
-    /// Returns whether a node lies at the border to the territory of another target.
+    /// Tells whether a node lies on the border to the territory of another target.
     pub(super) fn is_limited(&self) -> bool {
         let Some(territory) = &self.territory else { return false };
         let Bounds { x0, y0, x1, y1 } = self.bounds;
@@ -80,15 +80,16 @@ impl Target {
     }
 }
 
-/// Gives each target that has others in its window its territory, on the threads of the current pool, unless the ticker is
-/// cancelled.
+/// Sets the territory of each target with other targets in its window, on the threads of the current pool, unless the
+/// ticker is cancelled.
 pub(super) fn divide(targets: &mut [Target], ticker: &Ticker) -> Result<()> {
     for members in clusters(targets, ticker)? {
         let inside: Vec<&Target> = collected(members.iter().map(|index| &targets[*index]))?;
         let nearest = Nearest::new(&inside, ticker)?;
         let territory = |member: usize| nearest.territory(member, &inside[member].bounds, ticker);
         let territories = try_par_indexed(inside.len(), territory)?;
-        // An Arc that cannot be allocated ends the process: as much memory as they all take is allocated, and freed.
+        // A failed allocation of an `Arc` would end the process. So allocate, and free again, as much memory as all of them
+        // need, which returns an error instead.
         let room = reserved::<[usize; 16]>(members.len())?;
         drop(std::hint::black_box(room));
         for (index, territory) in members.into_iter().zip(territories) {
@@ -98,19 +99,20 @@ pub(super) fn divide(targets: &mut [Target], ticker: &Ticker) -> Result<()> {
     Ok(())
 }
 
-/// Returns the groups of running targets whose windows overlap, directly or through others, without those alone; each
-/// in the order of the targets.
+/// Returns the groups of running targets whose windows overlap, directly or via other targets, each in the order of the
+/// targets. A target that overlaps no other is in no group.
 fn clusters(targets: &[Target], ticker: &Ticker) -> Result<Vec<Vec<usize>>> {
     let mut order: Vec<usize> = reserved(targets.len())?;
     order.extend((0..targets.len()).filter(|index| targets[*index].status == Status::Running));
     let windows = || order.iter().map(|index| targets[*index].bounds);
     if windows().zip(windows().skip(1)).all(|(a, b)| a == b) {
-        // All are in one group, as with the whole image for a background.
+        // All windows are equal, as with the whole image for a background, so there is one group.
         return Ok(if order.len() > 1 { vec![order] } else { Vec::new() });
     }
     let key = |index: &usize| (targets[*index].bounds.x0, *index);
     sort_while(&mut order, ticker, |a, b| key(a).cmp(&key(b)))?;
-    // Each target points to another one of its group; the last of such a chain stands for the group.
+    // A union-find forest: each target points to another one of its group, and the last one of the chain represents the
+    // group.
     let mut group: Vec<usize> = collected(0..targets.len())?;
     fn last(group: &mut [usize], mut index: usize) -> usize {
         while group[index] != index {
@@ -146,7 +148,7 @@ struct OwnedRun {
     owner: u32,
 }
 
-/// The nearest start of each pixel of some rows, the number of which is counted from 1.
+/// The number of the nearest start of each pixel of some rows, counted from 1.
 struct Nearest {
     y0: i32,
     rows: Vec<Vec<OwnedRun>>,
@@ -156,9 +158,9 @@ struct Nearest {
 const BAND_ROWS: i32 = 512;
 
 impl Nearest {
-    /// Computes the rows by bands, which bounds the memory. It is right for the pixels that lie in any window: the
-    /// nearest start is no farther away than that window's diagonal, so that starts beyond it have no influence on a
-    /// band.
+    /// Computes the rows in bands, which bounds the memory. The result is correct for all pixels that lie in a window: the
+    /// nearest start is no farther away than the window's diagonal, so starts farther away than the largest diagonal cannot
+    /// affect a band.
     fn new(targets: &[&Target], ticker: &Ticker) -> Result<Self> {
         let windows = targets.iter().map(|target| target.bounds);
         let Some(all) = windows.clone().reduce(|a, b| a.around(&b)) else {
@@ -207,14 +209,14 @@ impl Nearest {
     }
 }
 
-/// The distance along a column that has no start.
+/// The distance in a column without a start.
 const NONE: u32 = u32::MAX;
 
 /// The number of columns that a thread processes together.
 const COLUMNS: usize = 64;
 
-/// Replaces the number of each pixel by that of the nearest start in its column, 0 where there is none, and returns the
-/// distances to it.
+/// Replaces the number of each pixel by the number of the nearest start in its column, or 0 if there is none, and returns
+/// the distances to it.
 fn along_columns(owners: &mut [u32], width: usize, ticker: &Ticker) -> Result<Vec<u32>> {
     let mut distances = zeroed::<u32>(owners.len())?;
     let height = owners.len() / width;
@@ -229,7 +231,7 @@ fn along_columns(owners: &mut [u32], width: usize, ticker: &Ticker) -> Result<Ve
         }
     }
     strips.par_iter_mut().for_each(|rows| {
-        // 1. Downwards: the start at the pixel, or the nearest above it.
+        // 1. Downwards: find the start at the pixel, or the nearest one above it.
         let mut above = [(NONE, 0); COLUMNS];
         for [owners, distances] in rows.iter_mut() {
             if ticker.is_cancelled() {
@@ -240,7 +242,7 @@ fn along_columns(owners: &mut [u32], width: usize, ticker: &Ticker) -> Result<Ve
                 (*distance, *owner) = *above;
             }
         }
-        // 2. Upwards: the nearest below it, where that is nearer, or as near and of a smaller number.
+        // 2. Upwards: take the nearest start below the pixel if it is nearer, or as near and has a smaller number.
         let mut below = [(NONE, 0); COLUMNS];
         for [owners, distances] in rows.iter_mut().rev() {
             if ticker.is_cancelled() {
@@ -276,14 +278,14 @@ fn along_row(owners: &[u32], distances: &[u32], x0: i32, ticker: &Ticker) -> Res
         let height = i64::from(*distance) * i64::from(*distance);
         let mut first = 0;
         while let Some(last) = envelope.last() {
-            // 1. Up to pixel x the last parabola is lower, or as low and of a smaller number:
-            // 2x(c − c') ≤ c² + h − c'² − h', or < where its number is the larger.
+            // 1. Find the last pixel x where the last parabola wins, because it is lower, or as low with a smaller number:
+            //    2x(c − c') ≤ c² + h − c'² − h', with < instead of ≤ if its number is larger.
             let right = column * column + height - last.column * last.column - last.height;
             first = (right - i64::from(last.owner > *owner)).div_euclid(2 * (column - last.column)) + 1;
             if first > last.first {
                 break;
             }
-            // 2. It is nowhere the lowest.
+            // 2. It is the lowest nowhere.
             envelope.pop();
             first = 0;
         }

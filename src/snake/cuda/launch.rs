@@ -20,8 +20,8 @@ const MODULE: &str = "snake";
 /// The width and height of a thread block of `levels`.
 const LEVELS_BLOCK: [usize; 2] = [32, 8];
 
-/// An upper bound on the static shared memory of a block of the search kernel, in bytes. It needs that beside the
-/// arrays of the block's state.
+/// An upper bound on the static shared memory of a block of the search kernel, in bytes. It comes in addition to the arrays
+/// of the block's state.
 const STATIC_SHARED_BYTES: usize = 8 << 10;
 
 /// A target gets a thread block for every `ROWS_PER_BLOCK` rows that the edges of its initial polygon pass, up to
@@ -29,8 +29,8 @@ const STATIC_SHARED_BYTES: usize = 8 << 10;
 const ROWS_PER_BLOCK: i64 = 16;
 const MAX_BLOCKS: usize = 128;
 
-/// The most thread blocks of a target where the arrays of a block's state do not fit in shared memory: each block then
-/// has its own in device memory.
+/// The most thread blocks of a target if the arrays of a block's state do not fit into shared memory. Each block then has
+/// its own arrays in device memory.
 const MAX_BLOCKS_UNSHARED: usize = 32;
 
 // SAFETY: a struct of numbers, which have no padding between them or at the end: 16 times 8 bytes.
@@ -93,7 +93,7 @@ impl DeviceTarget {
     }
 }
 
-/// Returns the kernels' `NOISE_...` number of a model, and its looks.
+/// Returns the kernels' `NOISE_...` number for a noise model, and its number of looks.
 pub(super) fn noise_code(noise: Noise) -> (u32, f64) {
     let (code, looks) = match noise {
         Noise::Gaussian => (NOISE_GAUSSIAN, 1.0),
@@ -105,12 +105,12 @@ pub(super) fn noise_code(noise: Noise) -> (u32, f64) {
     (code as u32, looks)
 }
 
-/// Returns the largest number of nodes whose changes are tried together: half the nodes, and one.
+/// Returns the largest number of nodes whose changes are tried together: half the nodes, plus one.
 fn items(capacity: usize) -> usize {
     capacity / 2 + 1
 }
 
-/// Returns the size of the arrays of a block's state, which the kernel's `BlockState::assign_memory` divides.
+/// Returns the size in bytes of the arrays of a block's state. The kernel's `BlockState::assign_memory` lays them out.
 fn state_bytes(capacity: usize) -> usize {
     let by_node = size_of::<DeviceSum>() + 2 * size_of::<Node>();
     let by_item = 2 * size_of::<DeviceSum>() + size_of::<Change>() + 8 + 4 + 1;
@@ -141,7 +141,7 @@ impl Geometry {
         Self { groups, blocks_per_target, state_in_shared_memory, state_bytes: state_bytes(capacity), group_bytes }
     }
 
-    /// Returns the size of a group's workspace, which the kernel's `BlockState::assign_memory` divides.
+    /// Returns the size in bytes of a group's workspace. The kernel's `BlockState::assign_memory` lays it out.
     pub(super) fn workspace_bytes(&self) -> usize {
         let states = if self.state_in_shared_memory { 0 } else { self.blocks_per_target * self.state_bytes };
         (self.group_bytes + states).next_multiple_of(256)
@@ -189,8 +189,8 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Returns the geometry of the search of `targets` targets, whose arrays have memory for `capacity` nodes, and of
-    /// which the edges of the largest one pass `rows` rows. All groups fit on the device at once.
+    /// Returns the geometry for a search of `targets` targets, whose arrays have memory for `capacity` nodes. `rows` is the
+    /// largest number of rows that the edges of one target pass. All groups are resident on the device at the same time.
     pub(super) fn geometry(&self, cuda: &Cuda, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
         let state = state_bytes(capacity);
         let fits = state <= self.shared_limit;
@@ -204,7 +204,7 @@ impl Kernels {
         }
         let with = self.alone.resident_blocks(cuda, ALONE_THREADS, shared)? as usize;
         let without = self.alone.resident_blocks(cuda, ALONE_THREADS, 0)?.max(1) as usize;
-        // Shared memory is used unless it reduces the number of targets that are searched at once.
+        // Use shared memory unless that reduces the number of targets that are searched at the same time.
         let shared = fits && with >= without.min(targets);
         Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
     }
