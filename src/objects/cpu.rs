@@ -1,4 +1,4 @@
-//! The fronts on all threads. Parts of rows are updated while something changes in them or beside them.
+//! The fronts on the CPU, on all threads. Only parts of rows in which or next to which something changes are updated.
 
 use super::row::{PART, Row, values_around};
 use super::scalar::{BACKGROUND, Constants, START_DISTANCE, Voxel, WAY_PARTS, way};
@@ -13,16 +13,16 @@ use std::f64::consts::PI;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The times in a row that no front has moved after which the fronts are at rest although scores still change a little.
+/// If scores still change slightly, the fronts are at rest once no front has moved in this many successive tests.
 const QUIET_TIMES: u32 = 2;
 
-/// The fewest iterations over which the fronts are judged.
+/// The fewest iterations between two tests whether the fronts have moved.
 const LEAST_JUDGED: u64 = 10;
 
-/// The iterations in which a front that still moves crosses the smallest spacing, if its score is a half or more.
+/// The iterations in which a moving front crosses the smallest spacing if its score is at least ½.
 const ITERATIONS_PER_VOXEL: f64 = 4.0;
 
-/// The voxels of one task, about.
+/// The approximate number of voxels of one task.
 const TASK_VOXELS: usize = 1 << 14;
 
 /// The order of voxels in memory, and the windows of objects.
@@ -40,7 +40,8 @@ impl Grid {
         start..start + self.shape[0]
     }
 
-    /// Returns the window around a bounding box: its smallest x, y, z, and the negated (`!`) largest ones.
+    /// Returns the window around a bounding box, which is given by its smallest x, y, z and the bitwise complements (`!`)
+    /// of its largest ones.
     pub(super) fn window(&self, ends: [u32; 6]) -> Window {
         Window::new(std::array::from_fn(|axis| {
             let [low, high] = [ends[axis] as usize, !ends[axis + 3] as usize];
@@ -88,18 +89,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The factor of [`Plan::has_moved`]: the power of the tolerance, times that of the surface of a ball of one voxel, or of
-    /// the circumference of a disc.
+    /// The factor in [`Plan::has_moved`]: the tolerance times the surface of a ball with the volume of one voxel, to the
+    /// power of 3; in a slice, the tolerance times the circumference of a disc with the area of one pixel, squared.
     pub(super) fn most_moved(&self) -> f64 {
         let (tolerance, is_slice) = (self.change_tolerance, self.grid.shape[2] == 1);
         if is_slice { tolerance.powi(2) * 4.0 * PI } else { tolerance.powi(3) * 36.0 * PI }
     }
 
-    /// Returns whether an object has moved by more than the tolerance, or would have at its present speed. It has `voxels`
-    /// voxels, and has gained and lost `moved` in all; its front has moved by `moved` divided by the surface of a ball of
-    /// its size (of a slice the circumference of a disc). The sum of the ways along its front in the last iteration, times
-    /// `factor`, takes the place of `moved` if it is more: a front that moves by less than a voxel changes no label. Powers
-    /// are compared, because roots would not have the same bits on every device.
+    /// Tells whether the front of an object has moved by more than the tolerance, or would have at its present speed. The
+    /// object has `voxels` voxels, and `moved` is the number of voxels that it has gained or lost, so its front has moved
+    /// by about `moved` divided by the surface of a ball of its size (in a slice, the circumference of a disc). `ways`
+    /// times `factor` replaces `moved` if it is larger, because a front that moves by less than a voxel changes no label;
+    /// `ways` is the sum of the [`way`]s along the front in the last iteration. Powers are compared, because roots would
+    /// not have the same bits on every device.
     fn has_moved(&self, moved: u64, ways: u64, factor: f64, voxels: u64) -> bool {
         let (moved, voxels) = ((moved as f64).max(ways as f64 * factor), voxels as f64);
         if self.grid.shape[2] == 1 {
@@ -110,8 +112,8 @@ impl Plan {
     }
 }
 
-/// Returns the factor that turns the sum of the [`way`]s of one iteration into the voxels that a front would move in
-/// `iterations` of them.
+/// Returns the factor from the sum of the [`way`]s in one iteration to the number of voxels that the front would pass in
+/// `iterations` iterations.
 pub(super) fn way_factor(iterations: u64) -> f64 {
     iterations as f64 / f64::from(WAY_PARTS)
 }
@@ -136,14 +138,15 @@ pub(super) struct Moved {
     pub converged: bool,
 }
 
-/// Moves the fronts from `starts`, a label of each voxel, until they are at rest. It runs in the pool of the context.
+/// Moves the fronts from `starts`, the label of each voxel, until they are at rest. Call it on a thread of the context's
+/// pool.
 pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticker) -> Result<Moved> {
     let Plan { grid, .. } = plan;
     let voxels = starts.len();
     let mut fields = Fields::new(voxels)?;
     let mut next = Fields::new(voxels)?;
     let mut changes = zeroed::<u8>(voxels)?;
-    // The labels when the fronts were judged last.
+    // The labels at the last test of the fronts.
     let mut judged = zeroed::<u32>(voxels)?;
     try_par_copy(&mut judged, starts, ticker)?;
     try_par_copy(&mut fields.labels, starts, ticker)?;
@@ -163,7 +166,7 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
         }
         let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
         if rest.is_due(scores_changed) {
-            // The other fields are those before the last iteration.
+            // `next` holds the fields before the last iteration.
             let factor = way_factor(rest.passed());
             let moved = have_moved(plan, [&fields, &next], &mut judged, &statistics.voxels, factor, ticker)?;
             rest.judge(moved || (plan.change_tolerance == 0.0 && parts.have_changed()));
@@ -175,15 +178,15 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     Ok(Moved { labels: fields.labels, statistics, iterations: rest.iterations, converged: rest.converged })
 }
 
-/// The course of the iterations, and the stopping criterion.
+/// Counts the iterations, and tests the stopping criterion.
 pub(super) struct Rest<'a> {
     plan: &'a Plan,
     pub iterations: u64,
     pub converged: bool,
-    /// The iterations when the fronts were judged last, and whether a score has changed since.
+    /// The number of iterations at the last test, and whether a score has changed since.
     judged: u64,
     scores_changed: bool,
-    /// The times in a row up to now that no front had moved.
+    /// The number of successive tests, up to the last one, in which no front had moved.
     quiet: u32,
 }
 
@@ -192,19 +195,19 @@ impl<'a> Rest<'a> {
         Self { plan, iterations: 0, converged: false, judged: 0, scores_changed: false, quiet: 0 }
     }
 
-    /// Returns the iterations until the next check, or `None` at the end.
+    /// Returns the number of iterations until the next check, or `None` at the end.
     pub(super) fn next_interval(&self) -> Option<u64> {
         let left = self.plan.iterations - self.iterations;
         if self.converged || left == 0 { None } else { Some(self.plan.check_interval.min(left)) }
     }
 
-    /// Returns the iterations since the fronts were judged last.
+    /// Returns the number of iterations since the last test.
     pub(super) fn passed(&self) -> u64 {
         self.iterations - self.judged
     }
 
-    /// Returns after a check whether the fronts are to be judged: after as many iterations as one needs that crosses the
-    /// largest spacing.
+    /// Tells after a check whether the fronts are to be tested, which needs enough iterations for a moving front to cross
+    /// the largest spacing.
     pub(super) fn is_due(&mut self, scores_changed: bool) -> bool {
         self.scores_changed |= scores_changed;
         let passed = self.passed();
@@ -212,7 +215,7 @@ impl<'a> Rest<'a> {
             && passed as f64 >= ITERATIONS_PER_VOXEL * self.plan.anisotropy
     }
 
-    /// Decides whether the fronts are at rest, by whether any has moved since they were judged last.
+    /// Decides whether the fronts are at rest. `have_moved` tells whether any has moved since the last test.
     pub(super) fn judge(&mut self, have_moved: bool) {
         self.quiet = if have_moved { 0 } else { self.quiet + 1 };
         self.converged = self.quiet >= if self.scores_changed { QUIET_TIMES } else { 1 };
@@ -220,9 +223,9 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Returns whether a front has moved since the fronts were judged last, with the labels `judged`, which become those of
-/// `now`: an object by more than the tolerance, or a front by two voxels anywhere, as at the tip of a long object. `before`
-/// is before the last iteration; see [`Plan::has_moved`] for the factor of its ways.
+/// Tells whether a front has moved since the last test: the front of an object by more than the tolerance, or any front by
+/// two voxels at some place, such as the tip of a long object. `judged` holds the labels at the last test, and is set to
+/// those of `now`. `before` holds the fields before the last iteration; for `factor` see [`Plan::has_moved`].
 fn have_moved(
     plan: &Plan,
     [now, before]: [&Fields; 2],
@@ -232,7 +235,7 @@ fn have_moved(
     ticker: &Ticker,
 ) -> Result<bool> {
     let width = plan.grid.shape[0];
-    // The voxels that an object has gained and lost, and the ways along its front.
+    // For each object the number of voxels that it has gained or lost, and the sum of the ways along its front.
     let moved: Vec<[AtomicU64; 2]> = collected(voxels.iter().map(|_| Default::default()))?;
     let moved_far = AtomicBool::new(false);
     now.labels.par_chunks(width).enumerate().for_each(|(row, labels)| {
@@ -266,8 +269,8 @@ fn have_moved(
     Ok(moved_far.into_inner() || objects.any(|([moved, ways], voxels)| plan.has_moved(moved, ways, factor, *voxels)))
 }
 
-/// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations
-/// correct them.
+/// Sets the initial distances: next to a front a share of the spacing across it, elsewhere [`Constants::far`]. The
+/// iterations correct them.
 fn start_distances(plan: &Plan, fields: &mut Fields, ticker: &Ticker) -> Result<()> {
     let Fields { labels, distances } = fields;
     let width = plan.grid.shape[0];
@@ -286,7 +289,8 @@ fn start_distances(plan: &Plan, fields: &mut Fields, ticker: &Ticker) -> Result<
     ticker.check()
 }
 
-/// The places of a row, and of the rows beside it along y and z; at the border of the image the row itself is beside it.
+/// Returns the positions of a row, and of its neighbours along y and z. At the border of the image the row itself stands
+/// for a missing neighbour.
 fn rows_around(grid: &Grid, row: usize) -> [Range<usize>; 5] {
     let [_, height, depth] = grid.shape;
     let [y, z] = [row % height, row / height];
@@ -299,13 +303,13 @@ fn rows_around(grid: &Grid, row: usize) -> [Range<usize>; 5] {
     ]
 }
 
-/// The parts of rows, and which are updated.
+/// The division of rows into parts, and the parts that are to be updated.
 struct Parts {
     /// The parts of a row.
     per_row: usize,
-    /// The rows of a slice, and all.
+    /// The number of rows of a slice, and of all rows.
     rows: [usize; 2],
-    /// 1 where something changed in the last iteration, or may in the next one.
+    /// 1 for a part in which something changed in the last iteration, or may change in the next one.
     changed: Vec<u8>,
     active: Vec<u8>,
 }
@@ -329,7 +333,7 @@ impl Parts {
         self.changed.iter().any(|changed| *changed != 0)
     }
 
-    /// Makes those parts active in which something changed, and those beside them.
+    /// Makes the parts active in which something changed, and their neighbours.
     fn activate(&mut self) {
         let Self { per_row, rows: [height, rows], changed, active, .. } = self;
         active.par_chunks_mut(*per_row).with_min_len(64).enumerate().for_each(|(row, active)| {
@@ -352,7 +356,7 @@ impl Parts {
     }
 }
 
-/// Computes one iteration, from `fields` to `next`. A part that is not active is the same in both.
+/// Computes one iteration, from `fields` to `next`. Parts that are not active are equal in both.
 #[allow(clippy::too_many_arguments)]
 fn iterate(
     plan: &Plan,

@@ -1,6 +1,6 @@
-//! The fronts on CUDA, with the bits of the CPU. The host makes the starts' labels and the levels, and measures the objects
-//! that the fronts have come to; between these everything stays on the device, and after each check interval the host reads
-//! one number. A voxel takes 23 bytes.
+//! The fronts on CUDA, with the same bits as on the CPU. The host computes the labels of the starts and the levels, and
+//! measures the resulting objects. In between, everything stays on the device; the host reads one number after each check
+//! interval. A voxel takes 23 bytes.
 #![allow(unsafe_code)]
 
 use super::cpu::{Moved, Plan, Rest, way_factor};
@@ -22,20 +22,21 @@ use std::time::Instant;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "objects";
 
-/// The largest side of an image, whose coordinates have 32 bits.
+/// The largest side of an image, because the kernels' coordinates have 32 bits.
 const MOST_SIDE: usize = i32::MAX as usize;
 
-/// The voxels of the iterations that are queued before a cancellation is looked for: some 40 ms of a small card by estimate, if all
-/// change.
+/// The number of voxel updates that are queued between two polls for cancellation: an estimated 40 ms on a small GPU if all
+/// voxels change.
 const QUEUED_VOXELS: usize = 1 << 27;
 
-/// The objects whose means are made by one launch: so few that it should take less than 100 ms on a small card.
+/// The number of objects whose means one launch computes, few enough to take less than 100 ms on a small GPU.
 const MEASURED_TOGETHER: usize = 1 << 15;
 
-/// The bytes of a voxel: two labels, the label that is judged, two distances, a level, and its facts.
+/// The device memory of a voxel in bytes: two labels, the label at the last test, two distances, a level, and a byte of
+/// facts.
 const VOXEL_BYTES: usize = 3 * size_of::<u32>() + 2 * size_of::<f32>() + size_of::<u16>() + 1;
 
-/// The bytes of a tile: two marks of changes.
+/// The device memory of a tile in bytes: two marks of changes.
 const TILE_BYTES: usize = 2;
 
 const OBJECT_BYTES: usize = size_of::<Sums>() + size_of::<DeviceScore>();
@@ -46,7 +47,7 @@ fn tiles(shape: [usize; 3]) -> [usize; 3] {
     std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]))
 }
 
-/// Returns the device memory that an image with so many objects needs, in bytes.
+/// Returns the device memory that an image with `objects` objects needs, in bytes.
 pub(super) fn device_bytes(shape: [usize; 3], objects: usize) -> u64 {
     let voxels = shape.iter().product::<usize>() as u64 * VOXEL_BYTES as u64;
     let tiles = tiles(shape).iter().product::<usize>() as u64 * TILE_BYTES as u64;
@@ -79,7 +80,7 @@ pub(super) fn evolve(
     Ok((Moved { labels, statistics, iterations, converged }, report))
 }
 
-/// A clock that starts anew when it is read.
+/// A clock that restarts whenever it is read.
 struct Seconds(Instant);
 
 impl Seconds {
@@ -101,14 +102,14 @@ struct Fronts<'a> {
     means: Kernel,
     moved: Kernel,
     rest: Kernel,
-    /// The labels before an iteration are the first, and those after it the second; so are distances and changes of tiles.
+    /// The labels before and after an iteration. Distances and changes of tiles are in the same order.
     labels: [Buffer; 2],
     distances: [Buffer; 2],
     changed: [Buffer; 2],
     levels: Buffer,
     objects: Buffer,
     answer: Buffer,
-    /// The answer, as the host reads it.
+    /// The page-locked copy of the answer.
     read: Pinned,
     tiles: usize,
     job: Job,
@@ -117,7 +118,7 @@ struct Fronts<'a> {
 }
 
 impl<'a> Fronts<'a> {
-    /// Uploads starts and levels, and makes all else.
+    /// Uploads starts and levels, and initialises everything else.
     fn new(
         context: &'a Context,
         cuda: &'a Arc<Cuda>,
@@ -192,7 +193,7 @@ impl<'a> Fronts<'a> {
         Ok(fronts)
     }
 
-    /// Queues the copy of bytes to the start of a buffer. They have been read when this returns.
+    /// Queues the copy of bytes to the start of a buffer. The bytes may change as soon as this returns.
     fn upload(&self, bytes: &[u8], to: &Buffer, ticker: &Ticker) -> Result<()> {
         let row = ArrayView3::from_shape((1, 1, bytes.len()), bytes).unwrap_or_else(|_| unreachable!("one row"));
         let to = DeviceRows { stream: &self.stream, side: to.side(0), pitch: bytes.len() };
@@ -236,7 +237,7 @@ impl<'a> Fronts<'a> {
                 rest.judge(self.have_moved(rest.passed(), ticker)?);
             }
             if scores_changed {
-                // Every voxel may change in the next iteration.
+                // The scores have changed, so every voxel may change in the next iteration.
                 self.stream.fill(&self.changed[0], 0, self.tiles, 1)?;
             }
         }
@@ -255,7 +256,7 @@ impl<'a> Fronts<'a> {
         Ok(())
     }
 
-    /// Measures the objects, waits for it, and returns whether a score has changed.
+    /// Measures the objects, waits, and returns true if a score has changed.
     fn check(&mut self, ticker: &Ticker) -> Result<bool> {
         self.stream.fill(&self.answer, 0, size_of::<u32>(), 0)?;
         let job = self.job_now();
@@ -265,7 +266,7 @@ impl<'a> Fronts<'a> {
             self.stream.launch(&self.sums, tiles, &[&job])?;
         }
         for first in (0..self.plan.objects).step_by(MEASURED_TOGETHER) {
-            // Objects and scores of a launch follow those of the launches before.
+            // Each launch handles the objects after those of the launches before.
             let job = Job {
                 objects: job.objects + (first * size_of::<Sums>()) as u64,
                 new_scores: job.new_scores + (first * size_of::<DeviceScore>()) as u64,
@@ -282,8 +283,7 @@ impl<'a> Fronts<'a> {
         self.answer(ticker)
     }
 
-    /// Returns whether a front has moved since the fronts were judged last, `passed` iterations ago; see `have_moved` in
-    /// `cpu.rs`.
+    /// Tells whether a front has moved since the last test, `passed` iterations ago; see `have_moved` in `cpu.rs`.
     fn have_moved(&mut self, passed: u64, ticker: &Ticker) -> Result<bool> {
         self.stream.fill(&self.answer, 0, size_of::<u32>(), 0)?;
         let job = Job { interval: way_factor(passed), ..self.job_now() };
@@ -296,7 +296,7 @@ impl<'a> Fronts<'a> {
         self.answer(ticker)
     }
 
-    /// Waits for the kernels, and returns whether one of them has set the answer.
+    /// Waits for the kernels, and returns true if one of them has set the answer.
     fn answer(&mut self, ticker: &Ticker) -> Result<bool> {
         let bytes = size_of::<u32>();
         self.stream.copy_bytes(self.answer.side(0), self.read.side(), bytes)?;
@@ -310,7 +310,7 @@ impl<'a> Fronts<'a> {
         let (transfer, pool) = (self.cuda.transfer(), self.context.pool());
         let mut labels = zeroed::<u32>(self.plan.grid.shape.iter().product())?;
         let mut words = zeroed::<u64>((self.plan.objects + 1) * size_of::<Sums>() / size_of::<u64>())?;
-        // Copies of bytes are compiled already, for images.
+        // Copy as bytes, because that code is already compiled for images.
         let lists: [(_, &mut [u8]); 2] = [
             (&self.labels[0], bytemuck::cast_slice_mut(&mut labels)),
             (&self.objects, bytemuck::cast_slice_mut(&mut words)),

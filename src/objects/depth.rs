@@ -1,10 +1,10 @@
-//! The depth of voxels inside a threshold: their distance from the nearest crossing, where the image, linear between two voxels
-//! that share a face, is equal to the threshold. A mask alone has its boundary half way between two voxels, which makes even
-//! shapes thicker and thinner by up to a voxel from place to place.
+//! The depth of voxels inside a threshold: their distance from the nearest crossing, the point between two voxels that
+//! share a face where the linearly interpolated image equals the threshold. The boundary of a mask would always be half way
+//! between two voxels, so that the thickness of smooth shapes would vary by up to a voxel.
 //!
-//! Crossings along each axis have a field of squared distances of their own: along their axis lines are scanned, along the
-//! others the smallest sum of a value and the squared distance to its place is found by a lower envelope of parabolas
-//! (Felzenszwalb and Huttenlocher 2012). The depth is the root of the smallest of these fields.
+//! Crossings along each axis have a separate field of squared distances. It is computed by scanning lines along that axis,
+//! and then, along the other axes, by lower envelopes of parabolas (Felzenszwalb and Huttenlocher 2012). The depth is the
+//! square root of the smallest value of these fields.
 
 use super::cpu::Grid;
 use crate::device::PerThread;
@@ -14,14 +14,14 @@ use crate::parallel::{try_par_copy, try_par_each, try_par_parts};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut2, Axis};
 
-/// The voxels of one task of rows, about.
+/// The approximate number of voxels in one task of rows.
 const TASK_VOXELS: usize = 1 << 14;
 
-/// The lines of voxels across rows that a thread copies together: as many values as a line of the cache has.
+/// The number of lines along y or z that a thread copies together, which is the number of values in a cache line.
 const LINES: usize = 16;
 
-/// Returns the depth of each voxel in the unit of the spacing: 0 where the value is not above the threshold, and infinite
-/// everywhere inside if there is no crossing. It runs in the pool of the context.
+/// Returns the depth of each voxel in the unit of the spacing. It is 0 where the value is not above the threshold, and
+/// infinite elsewhere if there is no crossing. Call it on a thread of the context's pool.
 pub(super) fn depths(
     grid: &Grid,
     spacing: [f64; 3],
@@ -30,7 +30,7 @@ pub(super) fn depths(
     ticker: &Ticker,
 ) -> Result<Vec<f32>> {
     let used = || (0..3).filter(|axis| grid.shape[*axis] > 1);
-    // Squares of lengths in units of the smallest spacing are numbers of f32.
+    // Lengths are in units of the smallest spacing, so that their squares fit f32.
     let unit = used().map(|axis| spacing[axis]).fold(f64::INFINITY, f64::min);
     let mut depths = zeroed::<f32>(values.len())?;
     try_par_parts(&mut depths, ticker, |_, depths| depths.fill(f32::INFINITY))?;
@@ -63,7 +63,7 @@ struct Work {
     crossings: Vec<f64>,
 }
 
-/// A parabola of the envelope: its place in voxels, its value there, and the place from which on it is the lowest one.
+/// A parabola of the envelope: its position in voxels, its value there, and the position from which on it is the lowest.
 #[derive(Clone, Copy)]
 struct Parabola {
     place: f64,
@@ -86,7 +86,7 @@ fn for_each_line(
             threads.with(|work| rows.chunks_mut(width).try_for_each(|line| change(line, work)))
         });
     }
-    // The lines along y of each slice, or those along z of the volume, are the columns of an array.
+    // The lines along y of a slice, or along z of the volume, are the columns of a 2D array.
     let [piece, length] = if axis == 1 { [width * height, height] } else { [field.len(), depth] };
     field.chunks_mut(piece).try_for_each(|piece| {
         let columns = piece.len() / length;
@@ -110,15 +110,15 @@ fn for_each_line(
     })
 }
 
-/// Replaces the values of a line by the squared distances to its nearest crossing, in units of `step` = 1; infinite if it has
-/// none.
+/// Replaces the values of a line by the squared distances to its nearest crossing, or infinity if it has none. `step` is
+/// the distance of two voxels.
 fn scan(line: &mut [f32], step: f64, threshold: f64, work: &mut Work) -> Result<()> {
     work.crossings.clear();
     for (at, pair) in line.windows(2).enumerate() {
         let [before, behind] = [pair[0], pair[1]].map(f64::from);
         if (before > threshold) != (behind > threshold) {
             let share = (threshold - before) / (behind - before);
-            // NaN has no value between which and another one there is a line.
+            // Beside a NaN there is nothing to interpolate, so the crossing is half way.
             let share = if (0.0..=1.0).contains(&share) { share } else { 0.5 };
             push(&mut work.crossings, (at as f64 + share) * step)?;
         }
@@ -137,7 +137,7 @@ fn scan(line: &mut [f32], step: f64, threshold: f64, work: &mut Work) -> Result<
     Ok(())
 }
 
-/// Replaces each value of a line by the smallest sum of a value of the line and the squared distance to its place.
+/// Replaces each value of a line by the minimum, over the line, of a value plus the squared distance to it.
 fn envelope(line: &mut [f32], step: f64, work: &mut Work) -> Result<()> {
     let (parabolas, square) = (&mut work.parabolas, step * step);
     parabolas.clear();

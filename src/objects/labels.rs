@@ -1,4 +1,4 @@
-//! The labels of the starts: which there are, and whether the output holds them.
+//! The labels of the starts: lists them, and checks that the output can hold them.
 
 use super::LARGEST_LABEL;
 use super::scalar::BACKGROUND;
@@ -10,7 +10,7 @@ use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// The labels of the starts, as indices of the objects in their order.
+/// The labels of the starts, converted to indices of objects in the order of the labels.
 pub(super) struct Labels {
     /// The index of each voxel's object, from 1; 0 is none.
     pub indices: Vec<u32>,
@@ -36,7 +36,7 @@ impl Labels {
         }
     }
 
-    /// Returns the labels of automatic starts, which are their indices.
+    /// Returns the labels of automatic starts, which equal their indices.
     pub(super) fn counted((indices, count): (Vec<u32>, u32), output: PixelType) -> Result<Self> {
         Self::check_output(count as usize, output)?;
         Ok(Self { indices, values: collected(0..count + 1)? })

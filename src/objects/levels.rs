@@ -1,4 +1,4 @@
-//! The pixels as levels, which grow towards the objects' side.
+//! The conversion of pixels to levels, which grow towards the objects' side.
 
 use super::{Foreground, Params};
 use crate::error::{Error, Result};
@@ -9,7 +9,8 @@ use crate::progress::Ticker;
 use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 
-/// The pixel values of levels. Levels grow towards the objects' side, so that nothing else depends on it.
+/// The pixel values of levels. Levels are larger on the objects' side, whether objects are bright or dark, so nothing else
+/// depends on that.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     first: f64,
@@ -52,13 +53,13 @@ impl Scale {
         self.first + level * self.per_level
     }
 
-    /// Returns the level of a value. In an image without extent it is infinite: below all levels, or above.
+    /// Returns the level of a value. In a constant image it is infinite: below or above all levels.
     pub(super) fn level(self, value: f64) -> f64 {
         (value - self.first) / self.per_level
     }
 }
 
-/// Returns the pixels of an image, converted, in its order.
+/// Returns the converted pixels of an image, in its order.
 fn packed<T: Copy + Send + Sync>(
     view: ArrayView3<'_, T>,
     ticker: &Ticker,

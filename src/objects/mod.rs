@@ -1,18 +1,19 @@
-//! Objects: many fronts at once in an image or a volume, from labels to labels. Each object has a front of its own, which
-//! grows from its start, follows the image, stays smooth, and stops where it meets that of a neighbour.
+//! Objects: many fronts at the same time in an image or a volume, from a label image of starts to a label image of objects.
+//! Each object has its own front, which grows from its start, follows the image, stays smooth, and stops where it meets the
+//! front of a neighbour.
 //!
-//! The state is one label and one distance for each voxel, however many objects there are: the label says whose voxel it is,
-//! 0 that of nobody, and the distance is that from the nearest front. The front of object i is where φ_i = 0, with φ_i the
-//! distance, negative in the voxels of i. One iteration moves it by
+//! The state is one label and one distance for each voxel, however many objects there are. The label names the object that
+//! has the voxel, or is 0; the distance is that to the nearest front. φ_i is the signed distance to the front of object i,
+//! negative inside. One iteration changes it to
 //!
 //! ```text
 //! φ_i' = φ_i + Δt · (½(1 − α) · ∇²φ_i − α · s_i)        s_i = −1 at the background's mean, 1 at the object's
 //! ```
 //!
-//! where φ_i is a distance, so that its Laplacian is the curvature (diffusion-generated motion by distance functions:
-//! Esedoḡlu, Ruuth and Tsai 2010; of thousands of grains Elsey, Esedoḡlu and Smereka 2009). Where several objects want a
-//! voxel, the smallest φ' gets it. Means are measured anew as fronts move, for each object those of its own voxels and of the
-//! background near it: region competition (Zhu and Yuille 1996) with as many regions as objects.
+//! Since φ_i is a distance, its Laplacian is the curvature (diffusion-generated motion by distance functions: Esedoḡlu,
+//! Ruuth and Tsai 2010; with thousands of grains: Elsey, Esedoḡlu and Smereka 2009). A voxel goes to the object with the
+//! smallest φ'. The means of each object's voxels and of the background near it are measured again as fronts move, which is
+//! region competition (Zhu and Yuille 1996) with as many regions as objects.
 //!
 //! * `parameters.rs`: the table of the parameters.
 //! * `scalar.rs`: the definition, the update of a voxel.
@@ -52,7 +53,7 @@ use scalar::{BACKGROUND, Constants};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// The largest label: f32 holds every whole number up to it.
+/// The largest label. f32 represents every integer up to it exactly.
 const LARGEST_LABEL: usize = 1 << 24;
 
 /// The largest standard deviation of the Gaussian of automatic starts, in units of the smallest spacing.
@@ -61,54 +62,56 @@ const MAX_SIGMA: f64 = 100.0;
 /// The share of the largest stable step that an iteration takes.
 const STEP_SHARE: f64 = 0.95;
 
-/// The longest way of a front in one iteration, in units of the smallest spacing.
+/// The largest distance that a front moves in one iteration, in units of the smallest spacing.
 const LONGEST_WAY: f64 = 0.5;
 
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// The side of the surroundings' brightness on which objects are. Default [`Foreground::Above`]: they are brighter.
+    /// The side on which objects are: brighter ([`Foreground::Above`], the default) or darker than their surroundings.
     pub foreground: Foreground,
-    /// The voxels of a start stay in its object. Default `true`. Otherwise fronts leave starts that do not fit the image,
-    /// and an object may vanish.
+    /// If true (default), the voxels of a start stay in its object. Otherwise a front may leave a start that does not fit
+    /// the image, and an object may vanish.
     pub keep_starts: bool,
     /// The number of iterations, 1 to 1000, after which the objects' brightness is measured again, and the stopping
     /// criterion tested if 10 iterations have passed. Default 10.
     pub check_interval: u32,
-    /// The most iterations. Default 1000. With 0 the objects are the starts, such as automatic ones that are to be corrected.
+    /// The most iterations. Default 1000. With 0 the objects are the starts themselves, for example to correct automatic
+    /// starts by hand.
     pub iterations: u32,
     /// The weight α, in (0, 1], of the image against curvature. Default 0.5. A ball whose
     /// radius is at most (1 − α)/α times the smallest spacing does not grow.
     pub alpha: f64,
-    /// The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
-    /// spacing. `None` (default): half the mean distance of the objects, as if they were on a grid.
+    /// The background of an object is measured in its bounding box, which is widened by this in all directions, in the unit
+    /// of the spacing. `None` (default): half the mean distance between objects, as if they were on a regular grid.
     pub margin: Option<f64>,
-    /// Stopping criterion: the fronts are at rest when each object has gained and lost at most this many voxels since they
-    /// were judged last, as a share of the surface of a ball of its size (of an image of one slice the circumference of a
-    /// disc): about the distance in voxels that its front moved. At its speed in the last iteration it may not move farther
-    /// in this time either, as a front may that has not reached the next voxel yet. With 0 nothing may have changed in the
-    /// last iteration. No front may have moved by two voxels anywhere, and no score may have changed, unless the fronts were
-    /// at rest the time before, too. They are judged after 10 iterations, a check interval, or 4 iterations times the ratio
-    /// of the largest to the smallest spacing, whichever is most. Default 0.02.
+    /// Stopping criterion: the largest distance, in voxels, by which the front of an object may have moved since the last
+    /// test, if fronts count as at rest. The distance is estimated as the number of voxels that the object has gained or
+    /// lost, divided by the surface of a ball of its size (in an image of one slice, the circumference of a disc). It must
+    /// also not be larger at the front's speed in the last iteration, because a slow front may not have reached the next
+    /// voxel yet. With 0, nothing may have changed in the last iteration. In addition, no front may have moved by two
+    /// voxels anywhere, and no score may have changed, unless no front had moved in the test before either. The tests are
+    /// at least 10 iterations, a check interval, and 4 iterations times the ratio of the largest to the smallest spacing
+    /// apart. Default 0.02.
     pub change_tolerance: f64,
-    /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
-    /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu
-    /// 1979) of the square roots of the pixels' height above the lowest one, or depth below the highest for dark objects.
-    /// Roots of photon counts have equal noise at all brightnesses, and dim objects count more among bright ones.
+    /// Automatic starts: after smoothing, a start is put into each thick part of the pixels on the objects' side of this
+    /// value, in the image's own units. `None` (default): Otsu's threshold (1979) of the square roots of the pixels' height
+    /// above the lowest pixel; for dark objects, of their depth below the highest pixel. The square roots of photon counts
+    /// have equal noise at all brightnesses, and give dim objects more weight among bright ones.
     pub threshold: Option<f64>,
     /// Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
     /// the spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
     pub sigma: Option<f64>,
-    /// Automatic starts: by how much, in the unit of the spacing, more than 0, the distance inside has to fall between
-    /// two of its maxima if both are to have a start. `None` (default): a quarter of the smallest spacing. The distance at a
-    /// maximum has to reach it, and the smallest spacing.
+    /// Automatic starts: two maxima of the distance inside both get a start only if the distance decreases by at least this
+    /// between them, in the unit of the spacing, greater than 0. `None` (default): a quarter of the smallest spacing. The
+    /// distance at a maximum must be at least this, and at least the smallest spacing.
     pub prominence: Option<f64>,
-    /// f32 images, which are computed in 65536 levels: the pixel values of the first and the last level; pixels beyond count
-    /// as those. `None` (default): the smallest and the largest finite pixel, without single hot or dead ones, see
+    /// f32 images, which are converted to 65536 levels: the pixel values of the first and the last level; pixels beyond are
+    /// clamped. `None` (default): the smallest and the largest finite pixel, except for isolated hot or dead pixels, see
     /// [`edge_drawing::Params::range`](crate::edge_drawing::Params::range). Must be `None` for u8 and u16.
     pub range: Option<[f64; 2]>,
-    /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
-    /// one slice that along z is not used, and may be anything.
+    /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. In an image
+    /// of one slice the spacing along z is not used, and may be anything.
     pub spacing: [f64; 3],
 }
 
@@ -166,7 +169,7 @@ impl Params {
         self.prominence.unwrap_or_else(|| 0.25 * self.smallest_spacing())
     }
 
-    /// Computes what the fronts need to know, for an image of this shape with `objects` objects.
+    /// Makes the plan for the fronts, for an image of this shape with `objects` objects.
     fn plan(&self, shape: [usize; 3], objects: usize) -> Plan {
         let axes = if shape[2] > 1 { 3 } else { 2 };
         let used = &self.spacing[..axes];
@@ -174,7 +177,8 @@ impl Params {
         let relative: [f64; 3] =
             std::array::from_fn(|axis| used.get(axis).map_or(f64::INFINITY, |spacing| spacing / smallest));
         let inverse_squares = relative.map(|spacing| (spacing * spacing).recip());
-        // The fronts' way and the diffusion are bounded; the weights of both terms keep their ratio.
+        // The step is limited by the distance that fronts may move and by the stability of the diffusion. The ratio of the
+        // weights of both terms stays the same.
         let [image, curvature] = [self.alpha, (1.0 - self.alpha) / 2.0];
         let stable = STEP_SHARE / (2.0 * curvature * inverse_squares.iter().sum::<f64>());
         let step = stable.min(LONGEST_WAY / image);
@@ -202,41 +206,43 @@ impl Params {
 }
 
 /// One object of the result.
-// The C API hands it out in this layout.
+// The C API returns it in this layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Object {
-    /// Its label: that of its start.
+    /// Its label, which is the label of its start.
     pub label: u32,
     /// [`Object::AT_BORDER`] and [`Object::TOUCHES`].
     pub(crate) flags: u32,
-    /// The number of its voxels; 0 of an object that has vanished.
+    /// The number of its voxels; 0 if it has vanished.
     pub voxels: u64,
-    /// Its voxels times their size, in the cube of the unit of the spacing; of an image of one slice its area.
+    /// The number of its voxels times the size of a voxel, in the cube of the spacing's unit; in an image of one slice, its
+    /// area.
     pub volume: f64,
-    /// The mean of its voxels' centres along x, y, z, in the unit of the spacing, from the centre of the first voxel. NaN of
-    /// an object that has vanished.
+    /// The mean of its voxels' centres along x, y, z, in the unit of the spacing, relative to the centre of the image's
+    /// first voxel. NaN if it has vanished.
     pub centre: [f64; 3],
-    /// The mean of its voxels, in the image's own units; before it vanished, if it has. Pixels of f32 images count as the
-    /// values of their levels, those beyond the range as its ends.
+    /// The mean of its voxels, in the image's own units; if it has vanished, the last mean before that. Pixels of f32
+    /// images count as the values of their levels, and are clamped to the range.
     pub mean: f64,
-    /// The mean of the background near it, measured in the same way; NaN where there is none.
+    /// The mean of the background near it, measured in the same way; NaN if there is no background.
     pub background: f64,
 }
 
 impl Object {
     /// The flag of an object that has a voxel at the border.
     pub(crate) const AT_BORDER: u32 = 1;
-    /// The flag of an object that has a voxel beside one of another object.
+    /// The flag of an object that has a voxel next to a voxel of another object.
     pub(crate) const TOUCHES: u32 = 2;
 
-    /// Returns whether it has a voxel at the border of the image; of an image of one slice along x or y.
+    /// Tells whether it has a voxel at the border of the image; in an image of one slice, only the borders along x and y
+    /// count.
     pub fn is_at_border(&self) -> bool {
         self.flags & Self::AT_BORDER != 0
     }
 
-    /// Returns whether it has a voxel beside one of another object.
+    /// Tells whether it has a voxel next to a voxel of another object.
     pub fn touches(&self) -> bool {
         self.flags & Self::TOUCHES != 0
     }
@@ -259,19 +265,20 @@ impl Objects {
 }
 
 /// Grows objects in the image or volume `input` (u8, u16 or f32) from the label image `starts` of the same size: 0 is no
-/// start, voxels with the same label are that of one object, whole numbers up to 16777216. Without starts (`None`) a ball is
-/// put around each maximum of the distance inside a threshold, see [`Params::threshold`]; labels are then 1, 2, ... in the
-/// order of the slices, rows and columns of the maxima, and where there is none the result has no object. Writes the
-/// labels of the objects to `output`, of any type that holds the largest one, of which a call that is cancelled may have
-/// written a part, and `objects`, only on success. The fronts move on the context's device, CPU and CUDA with the same bits; starts and levels are made, and objects measured,
-/// on the CPU, to which pixels in CUDA memory are copied. The output must be in host memory.
+/// start, and voxels with the same label are the start of one object. Labels are integers up to 16777216. Without starts
+/// (`None`) a ball is put around each maximum of the distance inside a threshold, see [`Params::threshold`]. Their labels
+/// are 1, 2, ... in the order of the slices, rows and columns of the maxima; without a maximum the result has no object.
 ///
-/// The report says whether the fronts came to rest (`converged`) and the number of iterations.
+/// Writes the labels of the objects to `output`, whose type must hold the largest label, and which must be in host memory;
+/// a cancelled call may have written a part of it. Replaces `objects` on success only. The report has the number of
+/// iterations, and says whether the fronts came to rest (`converged`).
 ///
-/// Images of f32 are computed in 65536 levels, see [`Params::range`]; NaN counts as background.
+/// The fronts move on the context's device, and CPU and CUDA give the same bits. The CPU computes starts and levels and
+/// measures the objects; pixels in CUDA memory are copied to it. Images of f32 are converted to 65536 levels, see
+/// [`Params::range`]; NaN counts as background.
 ///
 /// # Errors
-/// A parameter out of range, sizes that do not match, starts without a label or with one that is not a whole number, an
+/// A parameter out of range, sizes that do not match, starts without a label or with a label that is not an integer, an
 /// output whose type does not hold the largest label, out of memory, a device failure, or
 /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 ///
@@ -346,7 +353,7 @@ pub fn run(
         };
         Ok((levels, labels, scale))
     })?;
-    // The fronts need the levels alone.
+    // The fronts need only the levels, so free the copy of the image.
     drop(copy);
     let (shape, labels, starts) = (input.shape(), labels.values, labels.indices);
     let plan = params.plan(shape, labels.len() - 1);
@@ -399,7 +406,7 @@ fn evolve(
     )
 }
 
-/// Measures the objects that the fronts have come to.
+/// Measures the resulting objects.
 fn measure(
     grid: &Grid,
     spacing: [f64; 3],

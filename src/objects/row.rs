@@ -1,7 +1,7 @@
-//! The update of a row in parts, as many voxels at a time as a vector has.
+//! The update of a row in parts, with SIMD vectors of voxels.
 //!
-//! Every voxel gets the operations of `scalar.rs` in their order; where those branch, all sides are computed and one is
-//! selected. Labels are floats here that have their order; see [`float_of`].
+//! Every voxel gets the operations of `scalar.rs` in the same order. Where `scalar.rs` branches, all branches are computed
+//! and one result is selected. Labels are represented by floats that sort in the same order; see [`float_of`].
 
 use super::scalar::{
     Around, BACKGROUND, Constants, FALL, Pixel, SMALLEST_CHANGE, Score, Voxel, share_of_step, updated,
@@ -16,32 +16,33 @@ pub(super) const PART: usize = 16;
 /// The number of voxels around a voxel; see [`Around`].
 const AROUND: usize = 6;
 
-/// The place of a voxel itself; those around it come after it.
+/// The index of the voxel itself; the voxels around it have the following indices.
 const OWN: usize = 0;
 
-/// The bits of the smallest normal float: those of labels are added to it, because smaller floats are slow.
+/// The bits of the smallest normal float. Labels are added to them, because operations on smaller (subnormal) floats are
+/// slow.
 const SMALLEST_NORMAL: u32 = 1 << 23;
 
-/// A part before an iteration, and after it.
+/// A part of a row, before and after an iteration.
 #[derive(Default)]
 struct Part {
     /// The labels and distances of the voxels themselves and of those around them.
     labels: [[f32; PART]; 1 + AROUND],
     distances: [[f32; PART]; 1 + AROUND],
-    /// The scores of these labels, where a front passes.
+    /// The scores of these labels, computed only if a front passes.
     gains: [[f32; PART]; 1 + AROUND],
     offsets: [[f32; PART]; 1 + AROUND],
     levels: [f32; PART],
     shares: [f32; PART],
     /// 1 for a voxel that keeps its label, else 0.
     kept: [f32; PART],
-    /// Set for a place in which any voxel around has another label.
+    /// For each neighbour position true if any voxel of the part has another label than its neighbour there.
     differs: [bool; 1 + AROUND],
     new_labels: [f32; PART],
     new_distances: [f32; PART],
 }
 
-/// Returns a float for a label; floats of labels are equal and less where the labels are.
+/// Returns a float for a label. Floats compare as their labels do.
 #[inline(always)]
 fn float_of(label: u32) -> f32 {
     f32::from_bits(label + SMALLEST_NORMAL)
@@ -54,8 +55,8 @@ fn label_of(float: f32) -> u32 {
 }
 
 impl Part {
-    /// Loads a whole part, from voxel `x` of a row on, of that row and those beside it; returns the number of voxels beside
-    /// a front.
+    /// Loads a whole part, from voxel `x` on, of a row and the rows next to it. Returns the number of voxels next to a
+    /// front.
     #[inline(always)]
     fn load(&mut self, labels: &[&[u32]; 5], distances: &[&[f32]; 5], x: usize) -> u8 {
         let (mut others, mut spare) = ([0u32; PART], [0u32; PART]);
@@ -74,7 +75,7 @@ impl Part {
         others.iter().map(|differences| u8::from(*differences != 0)).sum()
     }
 
-    /// Loads what the voxels beside a front need, with the scores of all objects.
+    /// Loads the additional data that voxels next to a front need, from `scores` of all objects.
     #[inline(always)]
     fn load_fronts(&mut self, levels: &[u16], changes: &[u8], starts: Option<&[u32]>, scores: &[Score]) {
         let (levels, changes) = (&levels[..PART], &changes[..PART]);
@@ -98,7 +99,7 @@ impl Part {
         }
     }
 
-    /// Stores the voxels after the iteration, and counts the changes of their labels; returns whether anything changed.
+    /// Stores the voxels after the iteration, and counts the changes of their labels. Returns true if anything has changed.
     #[inline(always)]
     fn store(&self, labels: &mut [u32], distances: &mut [f32], changes: &mut [u8]) -> bool {
         let (labels, changes) = (&mut labels[..PART], &mut changes[..PART]);
@@ -114,8 +115,8 @@ impl Part {
     }
 }
 
-/// Returns the values of [`PART`] voxels of a row, or of those in one place around them. At the ends of a row they are in
-/// `spare`.
+/// Returns the values of [`PART`] voxels of a row, or of their neighbours at one position. At the ends of a row the values
+/// are assembled in `spare`.
 #[inline(always)]
 fn in_place<'a, T: Copy>(rows: &[&'a [T]; 5], place: usize, x: usize, spare: &'a mut [T; PART]) -> &'a [T; PART] {
     let width = rows[0].len();
@@ -138,7 +139,7 @@ fn in_place<'a, T: Copy>(rows: &[&'a [T]; 5], place: usize, x: usize, spare: &'a
     row[from..from + PART].try_into().unwrap_or_else(|_| unreachable!("it has as many voxels"))
 }
 
-/// The update of a row: of its parts that are active.
+/// The update of the active parts of a row.
 pub(super) struct Row<'a> {
     pub constants: &'a Constants,
     pub scores: &'a [Score],
@@ -152,7 +153,7 @@ pub(super) struct Row<'a> {
     pub new_distances: &'a mut [f32],
     /// The number of changes of each voxel's label.
     pub changes: &'a mut [u8],
-    /// 1 for a part that is to be updated, and for one in which something has changed.
+    /// 1 for a part that is to be updated; and 1 for a part in which something has changed.
     pub active: &'a [u8],
     pub changed: &'a mut [u8],
 }
@@ -169,7 +170,7 @@ impl WithSimd for Row<'_> {
                 continue;
             }
             let columns = part * PART..((part + 1) * PART).min(self.levels.len());
-            // A whole part takes vectors, the rest of a row goes voxel by voxel.
+            // A whole part is updated with vectors, the rest of a row voxel by voxel.
             if columns.len() == PART {
                 self.update_part(simd, part, &mut vectors);
             } else {
@@ -216,7 +217,7 @@ impl Row<'_> {
     }
 }
 
-/// Returns the values around place `x` of a row, of that row and those beside it: before and behind along x, y, z.
+/// Returns the values around position `x` of a row, from that row and the rows next to it: before and after along x, y, z.
 #[inline(always)]
 pub(super) fn values_around<T: Copy>([own, above, below, front, back]: &[&[T]; 5], x: usize) -> [T; 6] {
     [own[x.saturating_sub(1)], own[(x + 1).min(own.len() - 1)], above[x], below[x], front[x], back[x]]
@@ -314,7 +315,7 @@ impl<S: Simd> Lanes<'_, S> {
         (kept.select(own, best), kept.select(zero, distance))
     }
 
-    /// Returns q of the label in a place.
+    /// Returns q of the label at a position.
     #[inline(always)]
     fn q(self, place: usize) -> Floats<S> {
         let constants = self.constants;
@@ -329,7 +330,7 @@ impl<S: Simd> Lanes<'_, S> {
         phi + curvature_weight * laplacian - image_weight * self.score(place)
     }
 
-    /// Returns the distance from the front of a label, negative inside, at a place.
+    /// Returns the distance from the front of a label, negative inside, at a position.
     #[inline(always)]
     fn phi(self, label: Floats<S>, place: usize) -> Floats<S> {
         let distance = self.distance(place);
@@ -344,7 +345,7 @@ impl<S: Simd> Lanes<'_, S> {
         (before + behind) * self.splat(self.constants.inverse_squares[axis])
     }
 
-    /// Returns the same as [`Score::at`] for the label in a place. That of the background has no gain and no offset.
+    /// Returns the same as [`Score::at`] for the label at a position. The background's score has no gain and no offset.
     #[inline(always)]
     fn score(self, place: usize) -> Floats<S> {
         const { assert!(BACKGROUND == 0, "the score of the background is the first, and 0") };
@@ -362,12 +363,13 @@ impl<S: Simd> Lanes<'_, S> {
     fn distance_from(self) -> Floats<S> {
         let constants = self.constants;
         let far = self.splat(constants.far);
-        // 1. Take the nearer one along each axis, and sort the axes.
+        // 1. Take the nearer neighbour along each axis, and sort the axes.
         let [x, y, z] = [self.nearer(0), self.nearer(1), self.nearer(2)];
         let [x, y] = sorted(x, y);
         let [y, z] = sorted(y, z);
         let [x, y] = sorted(x, y);
-        // 2. Solve the equation with one axis more at a time, as long as it is nearer than the solution.
+        // 2. Solve the equation with one axis, then add further axes as long as their neighbour is nearer than the
+        //    solution.
         let mut distance = x.near + x.spacing;
         let mut squares = self.splat(0.0);
         let (mut linear, mut constant) = (squares, self.splat(-1.0));

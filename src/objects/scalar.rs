@@ -1,7 +1,7 @@
-//! The update of one voxel: the definition, which every backend computes.
+//! The update of one voxel. This is its definition: every backend computes the same.
 //!
-//! Every operation on f32 is written out, with its rounding, in the order that stands here, and no product is fused with a
-//! sum, so that every backend gives the same bits. Lengths are in units of the smallest spacing.
+//! The order and the rounding of every operation on f32 are part of the definition, and no product is fused with a sum, so
+//! that every backend gives the same bits. Lengths are in units of the smallest spacing.
 
 use crate::device::kernels::objects::{
     OB_BACKGROUND, OB_FALL, OB_FREE_CHANGES, OB_MOST_CHANGES, OB_SMALLEST_CHANGE, OB_START_DISTANCE, OB_WAY_PARTS,
@@ -13,7 +13,7 @@ pub(super) const FALL: f32 = OB_FALL as f32;
 const FREE_CHANGES: u8 = OB_FREE_CHANGES as u8;
 const MOST_CHANGES: u8 = OB_MOST_CHANGES as u8;
 
-/// The parts of the smallest spacing in which ways are counted.
+/// Ways are counted in units of the smallest spacing divided by this number.
 pub(super) const WAY_PARTS: f32 = OB_WAY_PARTS as f32;
 
 /// The label of the background.
@@ -28,13 +28,13 @@ pub(super) struct Constants {
     pub inverse_squares: [f32; 3],
     /// The distance from a front beyond which distances are not computed.
     pub far: f32,
-    /// The weight of the score in one iteration: twice the way of a front that nothing but the image moves.
+    /// The weight of the score in one iteration: twice the distance that a front moves if only the image acts on it.
     pub image_weight: f32,
     /// The weight of the Laplacian in one iteration.
     pub curvature_weight: f32,
 }
 
-/// The line on which an object's score lies: score = level · gain + offset, before it is bounded.
+/// The score of an object as a function of the level: level · gain + offset, clamped to −1..1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Score {
     pub gain: f32,
@@ -42,8 +42,8 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// Returns how well a level fits the object rather than its background, −1 to 1: −1 at the background's mean and below,
-    /// 1 at the object's, and 0 where both fit equally.
+    /// Returns how well a level fits the object rather than its background, from −1 at the background's mean and below to 1
+    /// at the object's mean and above; 0 if both fit equally.
     #[inline(always)]
     pub(super) fn at(self, level: u16) -> f32 {
         let score = f32::from(level) * self.gain + self.offset;
@@ -65,8 +65,8 @@ pub(super) struct Voxel {
     pub distance: f32,
 }
 
-/// The six voxels that share a face with a voxel: the one before it along x, the one behind it, and those along y and z.
-/// Beyond the border of the image they are the voxel itself.
+/// The six voxels that share a face with a voxel: before and after it along x, then along y and z. At the border of the
+/// image the voxel itself stands for a missing neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
     pub labels: [u32; 6],
@@ -74,20 +74,20 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// Returns whether a front passes between a voxel with this label and one around it.
+    /// Tells whether a front passes between a voxel with this label and a neighbour.
     #[inline(always)]
     pub(super) fn has_other(&self, label: u32) -> bool {
         self.labels.iter().fold(0, |differences, other| differences | (other ^ label)) != 0
     }
 
-    /// Returns whether all voxels around are at least this far from the front.
+    /// Tells whether all neighbours are at least this far from the front.
     #[inline(always)]
     fn are_beyond(&self, far: f32) -> bool {
         self.distances.iter().fold(true, |beyond, distance| beyond & (*distance >= far))
     }
 }
 
-/// The facts of a voxel that its neighbours do not need.
+/// The data of a voxel that its neighbours do not need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pixel {
     pub level: u16,
@@ -95,15 +95,16 @@ pub(super) struct Pixel {
     pub changes: u8,
 }
 
-/// Returns the share of a whole step that a voxel makes: a power of two.
+/// Returns the share of the full step that a voxel takes, a power of two. After a few changes of the label it halves with
+/// each further change, down to a limit, so that oscillating voxels come to rest.
 #[inline(always)]
 pub(super) fn share_of_step(changes: u8) -> f32 {
     let halvings = changes.saturating_sub(FREE_CHANGES).min(MOST_CHANGES);
     f32::from_bits((127 - u32::from(halvings)) << 23)
 }
 
-/// Returns how far the front of a voxel's object has moved at the voxel in an iteration from `old` to `new`, in
-/// [`WAY_PARTS`] of the smallest spacing, at most all of them.
+/// Returns how far the front of a voxel's object has moved at the voxel in the iteration from `old` to `new`, in units of
+/// 1/[`WAY_PARTS`] of the smallest spacing, and at most one smallest spacing.
 #[inline(always)]
 pub(super) fn way(new: Voxel, old: Voxel) -> u64 {
     let before = if new.label == old.label { old.distance } else { -old.distance };
@@ -136,9 +137,9 @@ pub(super) fn updated(
 /// Returns a voxel beside a front after an iteration.
 ///
 /// Each label c that the voxel or a neighbour has is a candidate. With φ_c, the distance from the front of c, negative
-/// inside, q_c = φ_c + Δt · ½(1 − α) · ∇²φ_c − Δt · α · 2 · score_c. The smallest q wins, and the new distance is half of
-/// that by which it wins, so that both sides of a front have the same one. Of equal ones the voxel's own label wins, then the
-/// smallest.
+/// inside, q_c = φ_c + Δt · ½(1 − α) · ∇²φ_c − Δt · α · 2 · score_c. The smallest q wins, and the new distance is half the
+/// difference to the second smallest one, so that both sides of a front get the same distance. Of equal ones the voxel's
+/// own label wins, then the smallest label.
 pub(super) fn evolved(
     constants: &Constants,
     old: Voxel,
@@ -187,7 +188,7 @@ pub(super) fn evolved(
     Voxel { label: best, distance: if distance < most { distance } else { most } }
 }
 
-/// Returns the distance of a voxel that is not beside a front, from the distances around it: the solution of |∇d| = 1 with
+/// Returns the distance of a voxel that is not next to a front, from the distances around it: the solution of |∇d| = 1 with
 /// differences towards the front (Rouy and Tourin 1992), at most [`Constants::far`].
 pub(super) fn distance_from(constants: &Constants, around: &[f32; 6]) -> f32 {
     let mut axes: [(f32, usize); 3] = [(constants.far, 0), (constants.far, 1), (constants.far, 2)];
@@ -198,7 +199,7 @@ pub(super) fn distance_from(constants: &Constants, around: &[f32; 6]) -> f32 {
             *near = if before < behind { before } else { behind };
         }
     }
-    // The nearest first; of equal ones the order of the axes.
+    // Sort the neighbours by distance; equal ones stay in the order of the axes.
     for (a, b) in [(0, 1), (1, 2), (0, 1)] {
         if axes[b].0 < axes[a].0 {
             axes.swap(a, b);

@@ -1,4 +1,4 @@
-//! Automatic starts: balls around the maxima of the depth inside a threshold, of those that stand out.
+//! Automatic starts: balls around those maxima of the depth inside a threshold that are prominent.
 
 use super::Params;
 use super::cpu::Grid;
@@ -11,8 +11,8 @@ use crate::progress::Ticker;
 use ndarray::s;
 use rayon::prelude::*;
 
-/// The radius of a start, as a share of the distance at its maximum: far from the boundary, and large enough that curvature
-/// does not hold it.
+/// The radius of a start as a share of the depth at its maximum: it is far from the boundary, and large enough not to be
+/// held back by its curvature.
 const START_SHARE: f64 = 0.5;
 
 /// The reach of the Gaussian, in standard deviations.
@@ -23,12 +23,12 @@ const LEVELS: usize = 1 << 16;
 /// The least number of bins of the histogram between the smallest pixel and the largest.
 const LEAST_BINS: f32 = 64.0;
 
-/// The voxels between two looks at the ticker.
+/// The number of voxels between two polls for cancellation.
 const PART: usize = 1 << 16;
 
 /// Returns the starts in an image of levels, as the index of each voxel's object, and their number, which may be 0.
-/// `threshold` is a level, `None` that which separates the square roots of the smoothed levels best (Otsu 1979). It
-/// runs in the pool of the context.
+/// `threshold` is a level; `None` uses Otsu's threshold of the square roots of the smoothed levels. Call it on a thread of
+/// the context's pool.
 pub(super) fn automatic(
     params: &Params,
     (grid, image): (&Grid, &Image<'_>),
@@ -55,13 +55,13 @@ pub(super) fn automatic(
         None => otsu(&smooth, ticker)?,
     };
     let depths = depths(grid, params.spacing, &smooth, threshold, ticker)?;
-    // The memory of the levels is that of the smoothed depths.
+    // Reuse the memory of the levels for the smoothed depths.
     try_par_copy(&mut smooth, &depths, ticker)?;
     let smooth = smoothed(params, grid, smooth, params.smallest_spacing(), ticker)?;
     let peaks = peaks(params, grid, &depths, &smooth, ticker)?;
     drop(smooth);
     let mut starts = zeroed::<u32>(levels.len())?;
-    // Each has its own voxel, whatever balls reach it.
+    // Every maximum gets its own voxel, even if the ball of another one covers it.
     peaks.iter().enumerate().for_each(|(index, peak)| starts[*peak] = index as u32 + 1);
     let largest = (0..3).filter(|axis| grid.shape[*axis] > 1).map(|axis| params.spacing[axis]).fold(0.0, f64::max);
     for (index, peak) in peaks.iter().enumerate() {
@@ -113,11 +113,12 @@ fn smoothed(params: &Params, grid: &Grid, values: Vec<f32>, sigma: f64, ticker: 
     Ok(values)
 }
 
-/// Returns the threshold with the largest variance between the levels up to it and those above (Otsu 1979), without NaN, of the
-/// square roots of their height above the lowest one. The criterion is made for classes with equal noise, which the roots of photon
-/// counts have; without the roots a few bright objects would draw the threshold above the dim ones.
+/// Returns the threshold with the largest between-class variance (Otsu 1979) of the square roots of the levels' height
+/// above the lowest one. NaN does not count. The criterion assumes that both classes have equal noise, which the square
+/// roots of photon counts have. Without the roots, a few bright objects would raise the threshold above the dim ones.
 fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
-    // Few levels are divided: smoothed pixels of a binary image, or of single photons, lie between them.
+    // If there are only few levels, divide them into finer bins: smoothed pixels of a binary image, or of single photons,
+    // lie between levels.
     let [mut least, mut most] = [f32::INFINITY, 0.0];
     for part in values.chunks(PART) {
         ticker.check()?;
@@ -138,7 +139,7 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
     let present = || counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let total: f64 = present().map(|(level, count)| root(level) * *count as f64).sum();
     let [mut below, mut sum, mut largest] = [0.0; 3];
-    // No level is above the only one.
+    // With a single level, no voxel is above the threshold.
     let mut best = f64::INFINITY;
     for (level, count) in present() {
         below += *count as f64;
@@ -148,18 +149,18 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
         }
         let between = (total * below - sum * all).powi(2) / (below * (all - below));
         if between > largest {
-            // The middle of the level's numbers.
+            // The middle between this bin and the next.
             (largest, best) = (between, f64::from(first) + (level as f64 + 0.5) / f64::from(bins_per_level));
         }
     }
     Ok(best)
 }
 
-/// Returns the voxels of the maxima of the smoothed depth inside that stand out by more than `prominence`: on every way from
-/// one to a higher one, it falls by at least that much. They are in the order of the image.
+/// Returns the voxels of those maxima of the smoothed depth whose prominence is large enough: on every path to a higher
+/// maximum the depth decreases by at least `prominence`. They are in the order of the image.
 ///
-/// Voxels are added from the largest smoothed depth to the smallest. One without a neighbour begins a part; where parts meet, one
-/// that does not stand out joins that of the higher maximum, and others stay apart.
+/// Voxels are added in the order of decreasing smoothed depth. A voxel without an added neighbour begins a new part. Where
+/// parts meet, a part whose maximum is not prominent joins the part with the highest maximum; others stay separate.
 fn peaks(params: &Params, grid: &Grid, depths: &[f32], smooth: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
     const NONE: usize = usize::MAX;
     const NOT_ADDED: usize = 0;
@@ -174,7 +175,8 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], smooth: &[f32], ticker: &
         }
     }
     sort_while(&mut order, ticker, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
-    // One more than the voxel that leads towards the maximum of a voxel's part, which leads to itself.
+    // A union-find forest: for each voxel, 1 plus the next voxel towards the maximum of its part; 0 if it has not been
+    // added. A maximum points to itself.
     let mut towards = zeroed::<usize>(depths.len())?;
     let mut peaks = Vec::new();
     for (done, &(height, place)) in order.iter().enumerate() {
@@ -211,14 +213,14 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], smooth: &[f32], ticker: &
             }
         }
     }
-    // A part that is nowhere thicker is noise; an image without a boundary has infinite depths.
+    // A part that is nowhere this thick is noise. In an image without a boundary depths are infinite.
     let thick = prominence.max(params.smallest_spacing() as f32);
     peaks.retain(|peak| towards[*peak] == *peak + 1 && depths[*peak] >= thick && depths[*peak].is_finite());
     peaks.sort_unstable();
     Ok(peaks)
 }
 
-/// Returns the maximum of a voxel's part, and shortens the way to it.
+/// Returns the maximum of a voxel's part, and shortens the path to it.
 fn root(towards: &mut [usize], place: usize) -> usize {
     let mut root = place;
     while towards[root] != root + 1 {
@@ -231,7 +233,7 @@ fn root(towards: &mut [usize], place: usize) -> usize {
     root
 }
 
-/// Calls `fill` for the voxels whose centres are within `radius` of a voxel's.
+/// Calls `fill` for all voxels whose centres are within `radius` of the centre of voxel `place`.
 fn fill_ball(
     params: &Params,
     grid: &Grid,

@@ -1,4 +1,5 @@
-//! The brightness of each object and of its background. All sums are of integers, so that their order does not count.
+//! The brightness of each object and of its background. All sums are integers, so they do not depend on the order of
+//! summation.
 
 use super::cpu::Grid;
 use super::scalar::{BACKGROUND, Score};
@@ -11,11 +12,12 @@ use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// The sums over the voxels of each label, from all threads.
+/// The sums over the voxels of each label, to which all threads add.
 pub(super) struct Sums {
     voxels: Vec<AtomicU64>,
     levels: Vec<AtomicU64>,
-    /// The bounding boxes: the smallest x, y, z, and the negated (`!`) largest ones.
+    /// The bounding boxes: the smallest x, y, z, and the bitwise complements (`!`) of the largest ones, so that all are
+    /// minima.
     boxes: Vec<[AtomicU32; 6]>,
 }
 
@@ -47,11 +49,11 @@ impl Sums {
 pub(super) struct Statistics {
     /// The number of voxels.
     pub voxels: Vec<u64>,
-    /// The mean level inside, as it was measured last.
+    /// The mean level inside at the last measurement.
     pub means: Vec<f64>,
     /// The mean level of the background, NaN where there is none.
     pub backgrounds: Vec<f64>,
-    /// The two means that the scores are made of.
+    /// The means of object and background from which the present scores were computed.
     used: Vec<[f64; 2]>,
     pub scores: Vec<Score>,
 }
@@ -70,9 +72,9 @@ impl Statistics {
 
     /// Measures all objects, and returns whether a score has changed.
     ///
-    /// The background of an object is the voxels without an object in its bounding box, widened by the margin, that are
-    /// nearer to the background's mean than to the object's: what a front has not come to yet does not count, nor do
-    /// objects without a start.
+    /// The background of an object consists of the voxels without an object, in its bounding box widened by the margin,
+    /// whose level is nearer to the background's mean than to the object's mean. This excludes parts of the object that its
+    /// front has not reached yet, and objects without a start.
     pub(super) fn measure(&mut self, grid: &Grid, labels: &[u32], levels: &[u16], ticker: &Ticker) -> Result<bool> {
         let sums = Sums::new(self.voxels.len())?;
         let [width, height, _] = grid.shape;
@@ -97,7 +99,7 @@ impl Statistics {
             }
             *voxels = sums.voxels[index].load(Relaxed);
             if *voxels == 0 {
-                // The last means stay, for the table of results.
+                // Keep the last means for the results.
                 return false;
             }
             *mean = sums.levels[index].load(Relaxed) as f64 / *voxels as f64;
@@ -109,7 +111,7 @@ impl Statistics {
             }
             let now = [*mean, *background];
             let shift = SMALLEST_SHIFT * (now[0] - now[1]).abs();
-            // Without a background, which is NaN then, the score does not depend on the mean.
+            // Without a background its mean is NaN, and the score does not depend on the object's mean.
             let stays = (now[1].is_nan() && used[1].is_nan())
                 || now.iter().zip(*used).all(|(now, used)| (now - used).abs() <= shift);
             if stays && !is_first {
@@ -126,8 +128,8 @@ impl Statistics {
 }
 
 impl Score {
-    /// Returns the score of an object and its background by their mean levels. An object without background is moved by
-    /// curvature alone; one that is no brighter than its background shrinks.
+    /// Returns the score for the mean levels of an object and its background. An object without a background is moved by
+    /// curvature only; an object that is not brighter than its background shrinks.
     fn between([mean, background]: [f64; 2]) -> Self {
         if background.is_nan() {
             return Self::default();
@@ -140,14 +142,15 @@ impl Score {
     }
 }
 
-/// A window of voxels along x, y and z, of which only those on a grid are looked at.
+/// A window of voxels along x, y and z, which is sampled on a grid with the given steps.
 pub(super) struct Window {
     pub ranges: [std::ops::Range<usize>; 3],
     pub steps: [usize; 3],
 }
 
 impl Window {
-    /// Returns a window with steps that keep the number of voxels within bounds: the longest axis is thinned first.
+    /// Returns a window with steps that limit the number of sampled voxels: the axis with the most samples is thinned
+    /// first.
     pub(super) fn new(ranges: [std::ops::Range<usize>; 3]) -> Self {
         let mut steps = [1; 3];
         let counts =
@@ -161,10 +164,11 @@ impl Window {
     }
 }
 
-/// Returns the mean of the voxels of a window that no object has and that are at most `limit`; `None` if there are none.
+/// Returns the mean level of the voxels of a window that are in no object and have a level of at most `limit`; `None` if
+/// there are none.
 fn mean_below(grid: &Grid, window: &Window, labels: &[u32], levels: &[u16], limit: f64) -> Option<f64> {
     let Window { ranges: [columns, rows, slices], steps } = window;
-    // Levels are whole numbers.
+    // Levels are integers, so the limit can be rounded down.
     let limit = if limit < f64::from(u16::MAX) { limit as u16 } else { u16::MAX };
     let [mut sum, mut count] = [0u64; 2];
     for z in slices.clone().step_by(steps[2]) {

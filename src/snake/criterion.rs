@@ -25,8 +25,8 @@ pub enum Noise {
     /// The amplitude of speckle, or the magnitude of complex noise: N log⟨z²⟩. For ultrasound amplitudes, and magnitude MRI
     /// where there is no signal.
     Rayleigh,
-    /// Whether a pixel is above 0: −N (p log p + (1 − p) log(1 − p)), with p the share of pixels above 0. For binary
-    /// images.
+    /// Bernoulli, for pixels that are above 0 or not: −N (p log p + (1 − p) log(1 − p)), with p the share of pixels above
+    /// 0. For binary images.
     Bernoulli,
 }
 
