@@ -1,12 +1,12 @@
-//! Host memory that a context keeps from call to call, because fresh memory costs a page fault for each page: workspaces
-//! of the CPU, and buffers that a caller has freed.
+//! Host memory that a context keeps between calls, because memory fresh from the system costs a page fault for each page:
+//! workspaces of the CPU, and buffers that the caller has freed.
 
 use crate::error::Result;
 use crate::image::zeroed;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard};
 
-/// The most bytes that a pool keeps between calls: a field of 8192 x 8192 floats and some workspace beside it.
+/// The most bytes that a pool keeps between calls: a field of 8192 x 8192 floats, and some workspace.
 pub(crate) const KEPT_BYTES: usize = 320 << 20;
 /// A pooled buffer is reused only if the request takes at least 1/WASTE of it.
 const WASTE: usize = 4;
@@ -23,7 +23,7 @@ impl Bytes for Vec<f32> {
     }
 }
 
-/// Memory that is not in use, of a limited number of bytes in all; what was released last is at the end.
+/// Unused memory, up to a total number of bytes. The memory that was released last is at the end.
 #[derive(Debug)]
 pub(super) struct Kept<B> {
     list: Mutex<Vec<B>>,
@@ -40,13 +40,13 @@ impl<B: Bytes> Kept<B> {
         self.list.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Returns the smallest that has `bytes` and is not much larger, or else a new one of `make`.
+    /// Returns the smallest kept memory with at least `bytes` that is not much larger, or new memory from `make`.
     pub(super) fn take_or(&self, bytes: usize, make: impl Fn() -> Result<B>) -> Result<B> {
         if let Some(kept) = self.take(bytes) {
             return Ok(kept);
         }
         make().or_else(|error| {
-            // Those that are kept may take the memory that this one needs.
+            // The kept memory may be what is missing now, so free it and try again.
             self.clear();
             make().map_err(|_| error)
         })
@@ -59,7 +59,7 @@ impl<B: Bytes> Kept<B> {
         Some(list.remove(best))
     }
 
-    /// Keeps `released`, and frees what has been unused for longest where that is too much.
+    /// Keeps `released`. If that exceeds the limit, frees the memory that has been unused for longest.
     pub(super) fn keep(&self, released: B) {
         let mut freed = Vec::new();
         if released.bytes() > self.most {
@@ -73,7 +73,7 @@ impl<B: Bytes> Kept<B> {
                 freed.push(list.remove(0));
             }
         }
-        // Freeing takes a while, and other threads wait for the lock.
+        // Free after unlocking, because freeing takes a while and other threads may wait for the lock.
         drop(freed);
     }
 
@@ -84,7 +84,7 @@ impl<B: Bytes> Kept<B> {
     }
 }
 
-/// The workspaces of the CPU that are not in use.
+/// The unused workspaces of the CPU.
 #[derive(Debug)]
 pub(crate) struct BufferPool(Kept<Vec<f32>>);
 
@@ -95,7 +95,7 @@ impl Default for BufferPool {
 }
 
 impl BufferPool {
-    /// Returns a buffer of at least `len` floats with any values.
+    /// Returns a buffer of at least `len` floats with arbitrary values.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory).
@@ -104,7 +104,7 @@ impl BufferPool {
         Ok(PooledBuffer { values, pool: self })
     }
 
-    /// Gives all buffers that are not in use back to the system.
+    /// Frees all unused buffers.
     pub(crate) fn trim(&self) {
         self.0.clear();
     }

@@ -1,6 +1,6 @@
-//! The lock of a context, and of each solver: one call at a time. A thread that holds locks may ask for another one from a
-//! callback; a call that would close a circle of threads, each waiting for the next, is refused. So is a call in the child
-//! of a fork, which has none of the threads of the parent's contexts.
+//! The lock of a context, and of each solver, which allows one call at a time. A thread that holds locks may ask for
+//! another one from a callback. A call that would cause a deadlock, a cycle of threads each of which waits for the next, is
+//! refused. So is a call in the child of a fork, which has none of the threads of its parent's contexts.
 
 use super::PerProcess;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use std::time::Duration;
 type Waiting = Vec<(ThreadId, Arc<Turn>)>;
 static WAITING: PerProcess<Mutex<Waiting>> = PerProcess::new(Mutex::new(Vec::new()), |_| Mutex::default());
 
-/// The state of a lock. The mutex of the holder may be locked while [`WAITING`] is, never the other way round.
+/// The state of a lock. Lock order: the mutex of the holder may be locked while [`WAITING`] is locked, but not vice versa.
 #[derive(Debug)]
 struct Turn {
     /// The process that made the lock.
@@ -28,7 +28,7 @@ impl Turn {
     }
 }
 
-/// Lets one thread at a time make a call, and refuses calls that would wait for ever.
+/// Lets one thread at a time make a call, and refuses calls that would wait forever.
 #[derive(Debug)]
 pub(crate) struct CallLock(Arc<Turn>);
 
@@ -44,7 +44,7 @@ pub(crate) struct CallGuard<'a>(&'a Turn);
 impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         *self.0.holder() = None;
-        // A thread with a cancel flag waits anew every now and then, and would always be the last in a queue.
+        // Wake all threads: one with a cancel flag waits in short intervals, so it would always be the last in a queue.
         self.0.released.notify_all();
     }
 }
@@ -78,12 +78,12 @@ impl CallLock {
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] in the child of a fork. [`ErrorKind::Busy`] if the calling thread holds the lock, or if
-    /// its holder waits, itself or through other threads, for a lock that the calling thread holds. [`ErrorKind::Cancelled`]
-    /// by the cancel flag of the calling thread.
+    /// its holder waits, directly or via other threads, for a lock that the calling thread holds. [`ErrorKind::Cancelled`]
+    /// if the cancel flag of the calling thread is set.
     pub(crate) fn acquire(&self, noun: &str) -> Result<CallGuard<'_>> {
         self.check_process(noun)?;
         let (me, turn) = (std::thread::current().id(), &*self.0);
-        // 1. The usual case: the lock is free, and no other one matters.
+        // 1. The usual case: the lock is free, so no other thread matters.
         let take = |holder: &mut Option<ThreadId>| {
             let free = holder.is_none();
             if free {
@@ -94,7 +94,7 @@ impl CallLock {
         if take(&mut turn.holder()) {
             return Ok(CallGuard(turn));
         }
-        // 2. Follow the threads that wait for each other from the holder on.
+        // 2. Follow the chain of waiting threads, beginning with the holder.
         let mut waiting = WAITING.get().lock().unwrap_or_else(PoisonError::into_inner);
         let mut holder = turn.holder();
         if take(&mut holder) {
@@ -112,9 +112,10 @@ impl CallLock {
         let mut next = *holder;
         while let Some(thread) = next {
             next = waiting.iter().find(|(waits, _)| *waits == thread).and_then(|(_, wanted)| {
-                // The turn that this call wants is locked already. A circle that leads back to it is that of others.
+                // The mutex of the wanted lock is already held here, so its holder is read directly. (A cycle that leads
+                // back to it does not include this thread.)
                 let of = if Arc::ptr_eq(wanted, &self.0) { *holder } else { *wanted.holder() };
-                // A thread that has just taken its turn no longer waits.
+                // A thread that has just got its lock no longer waits.
                 of.filter(|of| *of != thread)
             });
             if next == Some(me) {
@@ -133,7 +134,7 @@ impl CallLock {
         let flag = CancelFlag::of_this_thread();
         let mut taken = take(&mut holder);
         while !taken && !flag.as_ref().is_some_and(CancelFlag::is_set) {
-            // Nobody tells of a flag that is set.
+            // Setting a cancel flag wakes nobody, so poll it.
             let longest = if flag.is_some() { POLL_INTERVAL } else { Duration::MAX };
             holder = turn.released.wait_timeout(holder, longest).unwrap_or_else(PoisonError::into_inner).0;
             taken = take(&mut holder);

@@ -1,8 +1,8 @@
 //! The device of a call under `auto`: the one that is expected to finish first.
 //!
-//! The operation itself is measured on the GPU and on the CPU, on a few small images, when a context first needs its times.
-//! Between these sizes, and beyond the largest, the time of a call is taken as linear in the number of pixels. The times are
-//! kept in the user's cache folder, so that a machine measures each kind of call once.
+//! When a context first needs the times of an operation, it is timed on the GPU and on the CPU, on a few small images.
+//! Between these sizes the time of a call is interpolated linearly in the number of pixels, and extrapolated beyond the
+//! largest. The times are kept in the user's cache folder, so that each kind of call is timed once per machine.
 
 use super::{Context, DeviceKind, DeviceNeeds, PerProcess};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,25 +16,25 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
-/// The side of the smallest image that is measured, a slice or a volume; the next ones are 4 and 16 times as wide.
+/// The side of the smallest image that is timed, a slice or a volume. The next ones are 4 and 16 times as wide.
 const SLICE_SIDE: usize = 64;
 const VOLUME_SIDE: usize = 32;
-/// The most pixels of an image that is measured, and the longest that a call on it may be expected to take.
+/// The limits of timed images: the most pixels, and the longest expected time of a call.
 const MOST_PIXELS: usize = 1 << 21;
 const LONGEST_CALL: Duration = Duration::from_millis(50);
 
-/// The number of calls of a measurement, whose median counts, and the time after which no more begin. One call before them
-/// is not counted.
+/// The number of calls whose median is used, and the time after which no more calls begin. One call before them is not
+/// counted.
 const MEASURED_CALLS: usize = 9;
 const MEASURED_TIME: Duration = Duration::from_millis(100);
-/// The time between two calls, in which threads and GPU come to rest as they do between the calls of a user.
+/// The pause between two calls, in which threads and GPU become idle, as they do between the calls of a user.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Other work disturbed a measurement whose median is more times the shortest call than this.
+/// If the median is more than this many times the shortest call, other work has disturbed the timing.
 const MOST_SPREAD: u32 = 4;
 
-/// A call for which the CPU and a GPU give the same bits, so that the choice between them cannot be seen in the result.
+/// A call for which the CPU and a GPU give the same bits, so that the choice between them does not affect the result.
 pub(crate) struct Workload {
-    /// The operation, with every parameter on which its time depends much.
+    /// The operation, with every parameter that has a large effect on its time.
     pub(crate) kind: String,
     /// The number of pixels of the call.
     pub(crate) pixels: usize,
@@ -51,7 +51,8 @@ impl Workload {
     /// The pixel value between the dark and the bright pixels of the images that are measured.
     pub(crate) const THRESHOLD: f64 = 75.0;
 
-    /// Describes a call of the operation `name` from an image of `shape` to floats; `call` makes one with such parameters.
+    /// Describes a call of the operation `name` that computes floats from an image of `shape`. `call` runs it with such
+    /// parameters.
     pub(crate) fn to_floats(
         name: &str,
         dimensions: Dimensions,
@@ -81,7 +82,7 @@ impl Times {
     fn expected(&self, pixels: usize) -> f64 {
         let pixels = pixels as f64;
         if let [(n, seconds)] = self.0[..] {
-            // A larger image was not measured because calls are long, so that their fixed part is small.
+            // Larger images were not timed because calls take long, so the fixed part of the time is negligible.
             return seconds * (pixels / n).max(1.0);
         }
         let after = self.0.partition_point(|(measured, _)| *measured < pixels).min(self.0.len() - 1);
@@ -177,7 +178,7 @@ fn file() -> Option<PathBuf> {
     dirs::cache_dir().map(|folder| folder.join("isoline").join("device-times.tsv"))
 }
 
-/// Reads what a file keeps. Lines that are not understood are passed over.
+/// Reads the times from a file. Lines that cannot be parsed are skipped.
 fn read(path: &Path) -> Known {
     let parse = |line: &str| {
         let mut fields = line.split('\t');
@@ -193,14 +194,14 @@ fn append(path: &Path, key: &str, [cuda, cpu]: &[Times; 2]) -> std::io::Result<(
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    // One write of a short line: those of programs that run at the same time do not mix.
+    // Write the line with a single call, so that lines of programs that run at the same time do not mix.
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
     file.write_all(format!("{key}\t{}\t{}\n", cuda.text(), cpu.text()).as_bytes())
 }
 
-/// Returns the times that are kept under `key`, or else those that it measures and keeps. `None` if they cannot be measured,
-/// which is tried once in a process, and while another thread measures. Nothing is logged under a lock: a logger may make
-/// calls.
+/// Returns the times that are kept under `key`; if there are none, measures and keeps them. Returns `None` while another
+/// thread measures, and if the measurement fails, which is tried once per process. Nothing is logged while a lock is held,
+/// because a logger may make calls.
 ///
 /// # Errors
 /// [`ErrorKind::Cancelled`], after which the next call measures again.
@@ -222,7 +223,7 @@ fn times_of(
         Err(TryLockError::WouldBlock) => return Ok(None),
     };
     if let Some(times) = kept() {
-        // Another thread has just measured them.
+        // Another thread has measured them in the meantime.
         return Ok(times);
     }
     let times = match measure() {
@@ -243,9 +244,9 @@ fn times_of(
 }
 
 impl Context {
-    /// Returns whether a call is expected to take less time on the CPU than on the CUDA device of this context, where both
-    /// can run it: under `auto`, and with a `workload`. The first call of its kind on this machine measures both, in less
-    /// than a second; `progress` can cancel it.
+    /// Tells whether a call is expected to take less time on the CPU than on the CUDA device of this context. This is false
+    /// unless both can run it: under `auto`, and with a `workload`. The first call of a kind on a machine times both, in
+    /// less than a second; `progress` can cancel it.
     pub(crate) fn cpu_is_faster(
         &self,
         needs: &DeviceNeeds,

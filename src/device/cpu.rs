@@ -5,22 +5,22 @@ use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The threads of contexts, which start with the first context that has them and end with its last: the child of a fork has
-/// none of them.
+/// The thread pools of contexts. A pool lives as long as any context that uses it. The child of a fork has none of these
+/// threads.
 static SHARED: PerProcess<Mutex<Vec<Weak<ThreadPool>>>> = PerProcess::new(Mutex::new(Vec::new()), |_| Mutex::default());
 
-/// The most threads of all contexts together, where several have some of their own: the C library reserves 64 MiB of addresses
-/// for each, and memory may be limited.
+/// Contexts get separate threads only as long as there are at most this many in total: the C library reserves 64 MiB of
+/// address space for each, which may be limited.
 const MOST_THREADS: usize = 64;
 
 /// The beginning of the names of the worker threads.
 pub(crate) const WORKER_NAME: &str = "isoline-";
 
-/// Returns the threads of a new context: threads of its own, or those that the fewest contexts share if there would be more than
-/// [`MOST_THREADS`], or no more can be started.
+/// Returns the thread pool of a new context: a new pool, or the pool that the fewest contexts share if there would be more
+/// than [`MOST_THREADS`] threads, or if no more can be started.
 ///
-/// Calls that run on the same threads hold up each other: a thread that waits for a part of one call may take up all of
-/// another one, and goes on with the first when that has ended.
+/// Calls that share a pool may delay each other: a thread that waits for a part of one call may begin another call, and
+/// continues with the first only when that has ended.
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     let mut shared = SHARED.get().lock().unwrap_or_else(|e| e.into_inner());
     shared.retain(|pool| pool.strong_count() > 0);
@@ -49,15 +49,15 @@ pub(super) fn start_threads(count: usize, name: &'static str) -> Result<Arc<Thre
         .thread_name(move |index| format!("{name}{index}"))
         .build()
         .map_err(|e| Error::memory(format!("cannot start the worker threads: {e}; close other programs")))?;
-    // Each worker touches its thread-local storage now. If a thread did so for the first time when out of memory, the C
-    // library would end the process.
+    // Make each worker touch its thread-local storage now. If a thread first did so when out of memory, the C library would
+    // end the process.
     pool.broadcast(|_| rayon::yield_now());
     Ok(Arc::new(pool))
 }
 
-/// Returns the number of slices of a stack that are computed side by side: as many as there are threads, because no
-/// computation of one slice occupies all threads all the time; of small slices more, so that handing them to the threads takes
-/// little of the time; of large ones fewer, because each takes memory.
+/// Returns the number of slices of a stack that are computed in parallel: one for each thread, because the computation of
+/// one slice does not keep all threads busy all the time. If slices are small there are more, to reduce the overhead of
+/// starting them; if they are large there are fewer, because each takes memory.
 pub(crate) fn slices_side_by_side(pool: &ThreadPool, slice_pixels: usize) -> usize {
     const LEAST_PIXELS: usize = 1 << 16;
     const MOST_PIXELS: usize = 1 << 25;

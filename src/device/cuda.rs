@@ -1,7 +1,7 @@
-//! CUDA as a device, through the driver API that is loaded at run time: the embedded kernels, streams, events and
-//! textures. [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers, [`host`] page-locks host
-//! memory of callers, [`transfer`] copies
-//! between them and the caller's memory, and [`launch`] the parts that all kernel launches share.
+//! CUDA as a device, through the driver API that is loaded at run time: the embedded kernels, streams, events and textures.
+//! [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers; [`host`] page-locks host memory of
+//! callers; [`transfer`] copies between device memory and the caller's memory; and [`launch`] has what all kernel launches
+//! share.
 //!
 //! # Safety
 //! All calls into the driver are here, in [`find`], in [`nvml`], in [`memory`] and in [`host`]. Two rules keep them sound:
@@ -45,7 +45,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The first architecture whose kernels wait for the launch ahead by themselves, so that they may start before it is over.
+/// The first architecture with programmatic dependent launch: kernels may start before the launch ahead is over, and wait
+/// for it themselves.
 const EARLY_LAUNCHES_FROM: u32 = 90;
 
 /// The share of the free device memory that a call may take when no limit is set, in percent.
@@ -88,7 +89,7 @@ pub(crate) struct Cuda {
     memory: Arc<Memory>,
     transfer: Arc<Transfer>,
     context: Arc<CudaContext>,
-    /// To make and destroy a stream takes 10 µs, and a stack needs dozens.
+    /// Unused streams, which are kept because making and destroying one takes 10 µs, and a stack needs dozens.
     streams: Unused,
     index: u32,
     multiprocessors: u32,
@@ -107,8 +108,8 @@ impl Cuda {
         Self::first_usable_of(0..find::start()?)
     }
 
-    /// Opens the CUDA device with the most free memory, of those that can load the kernels. Where there are several and NVML does
-    /// not tell it, each is opened for a moment.
+    /// Opens the CUDA device with the most free memory among those that can load the kernels. If there are several and NVML
+    /// does not know their free memory, each is opened briefly.
     pub(super) fn freest_usable() -> Result<(Arc<Self>, DeviceInfo)> {
         let count = find::start()?;
         if count == 1 {
@@ -120,7 +121,8 @@ impl Cuda {
         };
         let mut devices: Vec<_> = (0..count).map(|index| (index, free(index))).collect();
         let most = devices.iter().map(|(_, free)| *free).max().unwrap_or(0);
-        // Differences of less than 1 GiB do not count, such as a context on the first one: then the first is taken.
+        // Ignore differences of less than 1 GiB, such as that of a context on the first device, so that the first one is
+        // then taken.
         devices.sort_by_key(|(_, free)| (most - free) >> 30);
         Self::first_usable_of(devices.into_iter().map(|(index, _)| index))
     }
@@ -136,7 +138,8 @@ impl Cuda {
         Err(none_usable(&reasons))
     }
 
-    /// Opens the devices of the list `name`: those of `indices`, each of which must work, or if there are none all that work.
+    /// Opens the devices of the list `name`: those with the given `indices`, all of which must work, or, without indices,
+    /// all devices that work.
     pub(super) fn open_list(name: &str, indices: &[u32]) -> Result<Vec<Found>> {
         let all = indices.is_empty();
         let indices = if all { (0..find::start()?).collect() } else { indices.to_vec() };
@@ -190,7 +193,8 @@ impl Cuda {
                 streams: Arc::default(),
                 context,
             });
-            // Those of all operations are for the same cards, and the others are loaded when they are first called.
+            // Loading one module is enough to test the device, because the kernels of all operations are compiled for the
+            // same architectures. The other modules are loaded when they are first used.
             cuda.module("image")?;
             Ok(cuda)
         }));
@@ -238,7 +242,7 @@ impl Cuda {
         Ok(module)
     }
 
-    /// Returns the kernel `name` of the operation `module`; it is looked up once, then kept.
+    /// Returns the kernel `name` of the operation `module`. It is looked up once, and then kept.
     pub(crate) fn kernel(&self, module: &str, name: &str) -> Result<Kernel> {
         // Two operations may have a kernel of the same name.
         let key = format!("{module}: {name}");
@@ -273,7 +277,7 @@ impl Cuda {
         self.memory.set_limit(bytes);
     }
 
-    /// Returns how many bytes a call may take now: the limit, or 90 % of the memory that is free or pooled.
+    /// Returns the memory budget of a call in bytes: the limit, or 90 % of the memory that is free or pooled.
     pub(crate) fn budget(&self) -> Result<u64> {
         match self.limit.load(Ordering::Relaxed) {
             0 => Ok((self.free_memory()? + self.memory.held() - self.memory.used()) / 100 * BUDGET_PERCENT),
@@ -281,7 +285,7 @@ impl Cuda {
         }
     }
 
-    /// Returns how many bytes can be allocated now: what the call has left of the limit, or the budget.
+    /// Returns the number of bytes that can be allocated now: the rest of the limit for this call, or the budget.
     pub(crate) fn available(&self) -> Result<u64> {
         match self.limit.load(Ordering::Relaxed) {
             0 => self.budget(),
@@ -302,13 +306,13 @@ impl Cuda {
 /// A stream; dropping it waits for its work (rule 2 above).
 pub(crate) struct Stream {
     stream: Arc<CudaStream>,
-    /// Set where a launch may start before the one ahead of it is over ([`EARLY_LAUNCHES_FROM`]).
+    /// True if a launch may start before the one ahead of it is over ([`EARLY_LAUNCHES_FROM`]).
     early_launches: bool,
-    /// The place for the stream after its use.
+    /// The list that gets the stream back after its use.
     unused: Option<Unused>,
 }
 
-/// The streams of a device that are not in use.
+/// The unused streams of a device.
 type Unused = Arc<Mutex<Vec<Arc<CudaStream>>>>;
 
 fn new_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {
@@ -332,7 +336,7 @@ impl Stream {
         event.0.record(&self.stream).map_err(|e| failed("record a CUDA event", e))
     }
 
-    /// Lets the work that is queued from now on begin only after `event`, in any stream.
+    /// Makes the work that is queued from now on wait for `event`, which may be in any stream.
     pub(crate) fn wait(&self, event: &Event) -> Result<()> {
         self.stream.wait(&event.0).map_err(|e| failed("wait for a CUDA event", e))
     }
@@ -340,7 +344,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A failed stream has no work left, and is not used again. An error of something freed before is not the stream's.
+        // A failed stream has no work left, and is not reused. Clear an error left by something that was freed before,
+        // which is not this stream's error.
         let _ = self.stream.context().check_err();
         if self.stream.synchronize().is_ok()
             && let Some(unused) = &self.unused
@@ -396,7 +401,7 @@ impl ShortQueue {
         Ok(Self { reached: [cuda.event()?, cuda.event()?], next: 0 })
     }
 
-    /// Waits until all launches of the stream but the last two are done; to be called after each launch.
+    /// Waits until all launches of the stream except the last two are done. Call this after each launch.
     pub(crate) fn follow(&mut self, stream: &Stream) -> Result<()> {
         let oldest = &self.reached[self.next];
         oldest.synchronize()?;
@@ -496,7 +501,7 @@ pub(crate) fn check_device_pixels(cuda: &Cuda, what: &str, pixels: &DevicePixels
     check_device_range(cuda, what, pixels.address, bytes)
 }
 
-/// Checks that `address` is device memory of `cuda` and that `bytes` from it on are in one allocation.
+/// Checks that `bytes` bytes from `address` on are device memory of `cuda` and in one allocation.
 pub(crate) fn check_device_range(cuda: &Cuda, what: &str, address: u64, bytes: usize) -> Result<()> {
     let mut kind: u32 = 0;
     let mut ordinal: i32 = -1;
@@ -517,7 +522,7 @@ pub(crate) fn check_device_range(cuda: &Cuda, what: &str, address: u64, bytes: u
             .result()
         })
     };
-    // An address that the driver does not know is an invalid value; any other error is not that of the address.
+    // The driver reports an unknown address as an invalid value; any other error has another cause.
     let known = match known {
         Err(e) if e.0 != sys::CUresult::CUDA_ERROR_INVALID_VALUE => return Err(failed("query a CUDA address", e)),
         known => known.is_ok(),

@@ -6,7 +6,7 @@ use super::cuda::HostMemory;
 use std::sync::{Arc, Weak};
 
 /// The most bytes of freed buffers that a context keeps for new ones: an image of 512 x 512 x 512 bytes, its result in
-/// floats, and a good part of the next ones.
+/// floats, and a large part of another pair.
 const KEPT_BYTES: usize = 1 << 30;
 
 /// The freed buffers of a context.
@@ -20,27 +20,27 @@ impl Default for FreedBuffers {
 }
 
 impl FreedBuffers {
-    /// Returns a freed buffer that has `bytes` and is not much larger, or else a new one.
+    /// Returns a freed buffer with at least `bytes` that is not much larger, or a new one.
     pub(super) fn take(&self, bytes: usize) -> crate::Result<HostMemory> {
         self.0.take_or(HostMemory::rounded(bytes), || HostMemory::new(bytes))
     }
 
-    /// Returns `memory` as a buffer of `bytes`, which comes back when dropped.
+    /// Returns `memory` as a buffer of `bytes` bytes, which is kept again when it is dropped.
     pub(super) fn hand_out(&self, memory: HostMemory, bytes: usize) -> HostBuffer {
         HostBuffer { memory: Some(memory), bytes, home: Arc::downgrade(&self.0) }
     }
 
-    /// Gives all of them back to the system.
+    /// Frees all kept buffers.
     pub(super) fn clear(&self) {
         self.0.clear();
     }
 }
 
-/// Host memory for images, made by [`Context::host_buffer`](crate::Context::host_buffer): page-locked where the context has
-/// a CUDA device, which copies such memory itself, and in huge pages, which are quick to write for the first time.
+/// Host memory for images, made by [`Context::host_buffer`](crate::Context::host_buffer). It is in huge pages, which makes
+/// the first write to it fast. If the context has a CUDA device, it is page-locked, so that the device copies it directly.
 ///
-/// Its contents are undefined at first: zeros, or what an earlier buffer held. A buffer may outlive its context; a
-/// page-locked one keeps the device open. When dropped it is kept for the next buffer of that context, until
+/// Its initial contents are unspecified: zeros, or the contents of an earlier buffer. A buffer may outlive its context; a
+/// page-locked buffer keeps the device open. When it is dropped, the context keeps its memory for the next buffer, until
 /// [`Context::trim`](crate::Context::trim) or the end of the context.
 ///
 /// ```
@@ -71,13 +71,13 @@ impl HostBuffer {
         self.memory.as_ref().unwrap_or_else(|| unreachable!("it is taken only by drop"))
     }
 
-    /// Returns the number of bytes that were asked for.
+    /// Returns the requested number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Returns whether the CUDA device copies from and to the memory itself. If not although the context has a CUDA device,
-    /// the log says why; the buffer can be used all the same.
+    /// Tells whether the memory is page-locked, so that the CUDA device copies it directly. If it is not although the
+    /// context has a CUDA device, the log says why; the buffer can be used anyway.
     pub fn is_page_locked(&self) -> bool {
         self.memory().is_page_locked()
     }
@@ -87,7 +87,7 @@ impl HostBuffer {
         bytemuck::cast_slice(&self.memory().as_slice()[..self.bytes / size_of::<T>() * size_of::<T>()])
     }
 
-    /// Returns the memory as pixels of the type `T`, as many as fit, to write.
+    /// Returns the memory as pixels of the type `T`, as many as fit, for writing.
     pub fn pixels_mut<T: DevicePixel>(&mut self) -> &mut [T] {
         let whole = self.bytes / size_of::<T>() * size_of::<T>();
         let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("it is taken only by drop"));

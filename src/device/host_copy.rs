@@ -1,4 +1,4 @@
-//! Copies of images in device memory, for what the host computes of the images of every device.
+//! Host copies of images in device memory, for computations that are done on the host for every device.
 
 use super::Context;
 use super::cuda::{Cuda, DeviceRows, Side, Stream, check_device_pixels};
@@ -21,7 +21,8 @@ impl HostCopy {
         Self::of_parts(context, pixels, &collected((0..depth).map(|z| [0, 0, z]))?, [width, height])
     }
 
-    /// Copies parts of slices, all of one width and height, each from its first pixel on; each is a slice of the copy.
+    /// Copies parts of slices, all of the same width and height and each given by its first pixel. Each part becomes a
+    /// slice of the copy.
     pub(crate) fn of_parts(
         context: &Context,
         pixels: &DevicePixels<'_>,
@@ -44,7 +45,7 @@ impl HostCopy {
     }
 }
 
-/// Returns an image in host memory: the given one, or if that is in device memory the copy of it, which `copy` holds.
+/// Returns an image in host memory: the given one or, if that is in device memory, a copy, which is stored in `copy`.
 pub(crate) fn in_host_memory<'a>(
     context: &Context,
     image: &'a Image<'_>,

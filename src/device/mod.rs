@@ -1,4 +1,4 @@
-//! Devices: the list of them, the reason why each can or cannot be used, and the [`Context`] that holds one.
+//! Devices: their list, with the reason why each can or cannot be used, and the [`Context`] that holds one or several.
 
 mod batches;
 mod buffer_pool;
@@ -45,7 +45,8 @@ pub enum DeviceKind {
     Cuda = 1,
 }
 
-/// The description of a device, with the reason why it is or is not usable (for a context's device: why it was chosen).
+/// The description of a device, with the reason why it is usable or not; for the device of a context, the reason why it was
+/// chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
@@ -53,7 +54,7 @@ pub struct DeviceInfo {
     pub kind: DeviceKind,
     /// The number in `cuda:N`; 0 for the CPU.
     pub index: u32,
-    /// Is `true` if a context can be made on the device.
+    /// True if a context can be made on the device.
     pub usable: bool,
     /// CUDA compute capability, major and minor; 0.0 for the CPU.
     pub compute_capability: (u32, u32),
@@ -73,11 +74,11 @@ pub struct DeviceInfo {
     pub reason: String,
 }
 
-/// Lists all devices: the CPU first, then each CUDA device. Where CUDA is unusable as a whole (built without it, no
-/// driver, driver too old, no device), one entry `cuda` with `usable == false` says why. Never fails, never panics.
+/// Lists all devices: the CPU first, then each CUDA device. If CUDA cannot be used at all (built without it, no driver,
+/// driver too old, no device), a single entry `cuda` with `usable == false` says why. This never fails or panics.
 ///
-/// Each CUDA device is opened for a moment, which takes 0.1 to 0.2 s where no context is open on it; this shows that it
-/// works and how much of its memory is free. The driver's library is looked up once in a process.
+/// Each CUDA device is opened briefly, to test it and to get its free memory; this takes 0.1 to 0.2 s unless a context is
+/// open on it. The driver's library is looked up once per process.
 ///
 /// ```
 /// let devices = isoline::devices();
@@ -88,12 +89,12 @@ pub fn devices() -> Vec<DeviceInfo> {
     (0..count()).filter_map(info).collect()
 }
 
-/// Returns the number of [`devices`]; opens none, so it is quick.
+/// Returns the number of [`devices`]. It opens none, so it is fast.
 pub(crate) fn count() -> usize {
     1 + cuda::find::count()
 }
 
-/// Returns entry `index` of the [`devices`]; only that device is opened. `None` if out of range.
+/// Returns entry `index` of the [`devices`], and opens only that device. `None` if the index is out of range.
 pub(crate) fn info(index: usize) -> Option<DeviceInfo> {
     match index.checked_sub(1) {
         None => Some(cpu_info()),
@@ -113,12 +114,12 @@ pub(crate) enum Backend {
     Cuda(Arc<cuda::Cuda>),
 }
 
-/// A device, and the worker threads, kernels and pooled memory that are kept for it. Make one and use it for many
+/// A device, with the worker threads, kernels and pooled memory that are kept for it. Make one context and use it for many
 /// calls.
 ///
-/// Different contexts may be used on different threads at the same time. One context may be shared: it runs one call at
-/// a time. A re-entrant call, from inside its own progress callback, is refused ([`ErrorKind::Busy`]) because it would
-/// wait for ever; so is a call from a callback on a context whose call waits for the callback's own. A clone is another
+/// Different contexts may be used on different threads at the same time. A context may also be shared by several threads:
+/// it runs one call at a time. A call that would wait forever is refused ([`ErrorKind::Busy`]): a re-entrant call, from a
+/// callback of the same context, and a call from a callback to another context that waits for this one. A clone is another
 /// handle on the same context, which ends with its last handle.
 ///
 /// ```
@@ -136,7 +137,7 @@ struct Shared {
     backend: Backend,
     /// The description of the CPU for reports of an `auto` context with a GPU.
     cpu: OnceLock<DeviceInfo>,
-    /// Set for `auto`, under which a call that does not fit the GPU, or is faster on the CPU, runs on the CPU.
+    /// True for `auto`: a call that does not fit the GPU, or is faster on the CPU, then runs on the CPU.
     automatic: bool,
     pool: Arc<ThreadPool>,
     buffer_pool: BufferPool,
@@ -177,7 +178,7 @@ impl Context {
         if self.shared.info.kind == DeviceKind::Cpu {
             return self.shared.info.clone();
         }
-        // It is described once, because the system takes longer for that than for a small call.
+        // Describe it only once, because asking the system takes longer than a small call.
         let described = self.shared.cpu.get_or_init(|| {
             let reason = "this call ran on the CPU: auto expected it to be faster there, it does not fit the GPU, or only the \
                           CPU has its variant or operation (the log says which)";
@@ -189,27 +190,28 @@ impl Context {
     /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one), `cuda:N`, a list
     /// such as `cuda:0,2`, or `cuda:all` (all usable ones).
     ///
-    /// `auto` chooses the CUDA device that works and has the most free memory, else the CPU; [`device`](Self::device) says
-    /// why. A call on it runs on the CPU if it does not fit the GPU, and, if the CPU gives the same bits (distance,
-    /// isosurface, edge drawing, up to 1024 iterations of edge strength), where it is expected to finish
-    /// first. For that the first call of each kind on a machine measures both devices, in less than a second; the times
-    /// are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
+    /// `auto` chooses the working CUDA device with the most free memory, or the CPU if there is none;
+    /// [`device`](Self::device) says why. A call on it runs on the CPU if it does not fit the GPU. If the CPU gives the
+    /// same bits (distance, isosurface, edge drawing, up to 1024 iterations of edge strength), a call runs on the device on
+    /// which it is expected to finish first. For that, the first call of each kind on a machine times both devices, in less
+    /// than a second; the times are kept in the user's cache folder, in `isoline/device-times.tsv`. A named device never
+    /// falls back.
     ///
     /// The devices of a list share the slices of a stack in host memory, and the targets of region snakes: each gets a
-    /// contiguous range of them, and the results are the same bits as on one of the devices. So do a number of iterations of
-    /// edge strength and a dense level set of a volume in host memory, in slabs along z. All else runs on the first one: other
-    /// volumes and level sets, single slices, and images in its device memory.
+    /// contiguous range, and the results have the same bits as on a single device. For volumes in host memory, they also
+    /// share the iterations of edge strength and a dense level set, in slabs along z. Everything else runs on the first
+    /// device: other volumes and level sets, single slices, and images in its device memory.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for any other text, and for a list that has a number twice;
-    /// [`ErrorKind::DeviceUnavailable`], with the reason, if a named device cannot be used; [`ErrorKind::Cancelled`] by the
-    /// cancel flag of the thread.
+    /// [`ErrorKind::DeviceUnavailable`], with the reason, if a named device cannot be used; [`ErrorKind::Cancelled`] if the
+    /// cancel flag of the thread is set.
     pub fn new(device: &str) -> Result<Self> {
         Self::with_pool(device, cpu::shared_pool)
     }
 
-    /// Makes a context like [`new`](Self::new), with `threads` worker threads of its own (0: as many as there are
-    /// cores).
+    /// Makes a context like [`new`](Self::new), with `threads` worker threads that it shares with no other context (0: as
+    /// many as there are cores).
     ///
     /// # Errors
     /// The same as [`new`](Self::new); [`ErrorKind::OutOfMemory`] if the threads cannot be started.
@@ -217,8 +219,8 @@ impl Context {
         Self::with_pool(device, || cpu::new_pool(threads))
     }
 
-    /// Makes a context of parts, each on a device of its own or on the same one, for tests of how calls are divided. Each of
-    /// `devices` is a name that [`new`](Self::new) takes for one device.
+    /// Makes a context of several parts, for tests of how calls are divided. Each of `devices` is the name of one device,
+    /// as for [`new`](Self::new); the same device may occur several times.
     ///
     /// # Errors
     /// Those of [`new`](Self::new); [`ErrorKind::InvalidArgument`] for no devices.
@@ -240,7 +242,7 @@ impl Context {
                 let name = wanted.to_owned();
                 let open = move || Self::open(&name);
                 let (found, automatic) = if wanted == "cpu" { open()? } else { abandon_if_cancelled(open)? };
-                // The threads are started last, so that a context that is refused starts none.
+                // Start the threads last, so that a context that is refused starts none.
                 Self { shared: Arc::new(Shared::new(found, automatic, start_pool()?)) }
             }
         };
@@ -324,11 +326,11 @@ impl Context {
         info
     }
 
-    /// Limits the device memory that each call with this context takes of each of its devices, in bytes, beside what level
-    /// sets and snakes of earlier calls keep; 0 (the default) means 90 % of the memory that is free when a call starts. The
-    /// distance, the edge strength and the isosurface of a volume over the limit are computed in parts, with the same bits;
-    /// the narrow band of a level set stores φ near the front only. Any other call over the limit is refused (`cuda:N`) or
-    /// runs on the CPU (`auto`). Has no effect on the CPU.
+    /// Limits the device memory that each call with this context takes on each of its devices, in bytes, in addition to the
+    /// memory that level sets and snakes of earlier calls keep; 0 (the default) means 90 % of the memory that is free when
+    /// a call starts. If a volume exceeds the limit, its distance, edge strength and isosurface are computed in parts, with
+    /// the same bits, and the narrow band variant of a level set stores φ near the front only. Any other call that exceeds
+    /// the limit is refused (`cuda:N`) or runs on the CPU (`auto`). The limit has no effect on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
         for part in self.parts() {
             if let Backend::Cuda(cuda) = &part.shared.backend {
@@ -337,8 +339,8 @@ impl Context {
         }
     }
 
-    /// Gives pooled device memory, page-locked host memory, the host memory that the CPU keeps between calls (at most
-    /// 320 MiB) and freed host buffers (at most 1 GiB) back to the system. They are also freed with the context.
+    /// Frees pooled device memory, page-locked host memory, the host memory that the CPU keeps between calls (at most 320
+    /// MiB) and freed host buffers (at most 1 GiB). The end of the context also frees them.
     pub fn trim(&self) {
         self.shared.buffer_pool.trim();
         self.shared.freed_buffers.clear();
@@ -372,16 +374,16 @@ impl Context {
         }
     }
 
-    /// Makes a buffer of `bytes` in host memory, in which calls of this context read and write images faster than in other
-    /// host memory. A context on a CUDA device page-locks it; if the system refuses that, or if it is more than half of the
-    /// memory that is free, the log says so, and the buffer is ordinary memory that any device takes. May be called while
-    /// the context works.
+    /// Makes a buffer of `bytes` in host memory. Calls of this context read and write images in it faster than in other
+    /// host memory. A context on a CUDA device page-locks it; if the system refuses that, or if the buffer is more than
+    /// half of the free memory, the log says so, and the buffer is ordinary memory, which any device accepts. This may be
+    /// called while a call runs on the context.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidSize`] for 0 bytes or more than can be addressed, [`ErrorKind::OutOfMemory`],
     /// [`ErrorKind::Cancelled`] by the cancel flag of the thread.
     pub fn host_buffer(&self, bytes: usize) -> Result<HostBuffer> {
-        // Twice the size can be addressed, so that rounding up does not overflow.
+        // At most half of the address space is allowed, so that rounding up cannot overflow.
         if bytes == 0 || bytes > isize::MAX as usize / 2 {
             return Err(Error::size(format!(
                 "cannot make a buffer: its size must be from 1 to {} bytes (got {bytes}); give the size of an image in bytes",
@@ -398,7 +400,7 @@ impl Context {
                 Err(Error::memory(format!("{} are more than half of the free memory", human_bytes(bytes as u64))))
             } else {
                 let cuda = cuda.clone();
-                // The driver locks some 20 GB in a second, after the pages have been made.
+                // The driver locks about 20 GB per second, after the pages have been made, so this may take long.
                 let (returned, locked) = abandon_if_cancelled(move || {
                     let locked = memory.page_lock(&cuda);
                     Ok((memory, locked))
@@ -423,11 +425,12 @@ impl Context {
         &self.shared.buffer_pool
     }
 
-    /// Waits for the calls of other threads to end, then locks the context. Hold the guard for the length of the call.
+    /// Waits for the calls of other threads to end, then locks the context. Hold the guard for the duration of the call.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] for a re-entrant call, and for one that would wait for a thread that waits for this one;
-    /// [`ErrorKind::Unsupported`] in the child of a fork; [`ErrorKind::OutOfMemory`] if there is no room for an error.
+    /// [`ErrorKind::Busy`] for a re-entrant call, and for a call that would wait for a thread that waits for this one;
+    /// [`ErrorKind::Unsupported`] in the child of a fork; [`ErrorKind::OutOfMemory`] if there is not even memory for an
+    /// error message.
     pub(crate) fn lock(&self) -> Result<CallGuard<'_>> {
         crate::image::make_room_for_errors()?;
         let guard = self.shared.lock.acquire("context")?;
@@ -493,13 +496,14 @@ impl Context {
         )))
     }
 
-    /// Returns whether a call that failed on CUDA may run on the CPU instead: only under `auto`, when out of memory or where
-    /// the kernels have no index for so large an image.
+    /// Tells whether a call that failed on CUDA may run on the CPU instead: only under `auto`, and if it was out of memory,
+    /// or the image is too large for the index types of the kernels.
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
         self.shared.automatic && matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::Unsupported)
     }
 
-    /// Returns a context on the CPU or on the CUDA device of this context, chosen by name, for calls inside a call.
+    /// Returns a context on the CPU or on the CUDA device of this context, for calls within a call. It is not `auto`, so it
+    /// never falls back.
     fn of_kind(&self, kind: DeviceKind) -> Self {
         let found = match &self.shared.backend {
             Backend::Cuda(cuda) if kind == DeviceKind::Cuda => (Backend::Cuda(cuda.clone()), self.shared.info.clone()),
@@ -508,9 +512,9 @@ impl Context {
         Self { shared: Arc::new(Shared::new(found, false, self.shared.pool.clone())) }
     }
 
-    /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other. Under
-    /// `auto` it runs on the CPU if `cpu_is_faster`, see [`cpu_is_faster`](Self::cpu_is_faster). `progress` and the like,
-    /// which both need, are in `state`.
+    /// Runs a call on the CUDA device of this context or on the CPU, and falls back from CUDA to the CPU under `auto`.
+    /// Under `auto` the call also runs on the CPU if `cpu_is_faster`, see [`cpu_is_faster`](Self::cpu_is_faster). `state`
+    /// holds what both backends need, such as the progress callback.
     ///
     /// # Errors
     /// The errors of the backend that ran last; [`ErrorKind::OutOfMemory`] as from [`cuda_for`](Self::cuda_for).
@@ -543,9 +547,10 @@ impl Context {
 pub(crate) struct DeviceNeeds {
     /// The least device memory with which CUDA can run the call, in bytes.
     pub(crate) device_bytes: u64,
-    /// Set if only the CPU has the chosen variant: `auto` then takes the CPU, and CUDA by name refuses the call.
+    /// True if only the CPU has the chosen variant: `auto` then uses the CPU, and a CUDA device chosen by name refuses the
+    /// call.
     pub(crate) cpu_only: bool,
-    /// Set if all images are in host memory, so that the CPU can run the call.
+    /// True if all images are in host memory, so that the CPU can run the call.
     pub(crate) host_memory: bool,
 }
 

@@ -2,12 +2,12 @@
 
 use crate::error::{Error, Result};
 
-/// Reads a number of digits only; `parse` alone would take "+1" too.
+/// Reads a number that consists of digits only; `parse` alone would accept "+1", too.
 pub(super) fn number(text: &str) -> Option<u32> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// Returns the error of a device whose name is none.
+/// Returns the error for a name that is not that of a device.
 pub(super) fn unknown_name(name: &str) -> Error {
     Error::argument(format!(
         "cannot open the device: its name must be auto, cpu, cuda or cuda:N, a list such as cuda:0,2, or cuda:all (got '{}')",
@@ -15,7 +15,7 @@ pub(super) fn unknown_name(name: &str) -> Error {
     ))
 }
 
-/// Returns the numbers of a list of CUDA devices, none for `cuda:all`; `None` if `name` is that of one device.
+/// Returns the numbers in a list of CUDA devices, which is empty for `cuda:all`; `None` if `name` is not a list.
 pub(super) fn list_of(name: &str) -> Result<Option<Vec<u32>>> {
     let Some(list) = name.strip_prefix("cuda:") else { return Ok(None) };
     if list == "all" {

@@ -3,12 +3,12 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A value of each process, such as a lock, or a value that is made when it is first used.
+/// A value that each process has separately, such as a lock, or a value that is made when it is first used.
 ///
-/// A fork copies a lock as it is: if a thread of the parent holds it, or is making the value, the child, which does not have
-/// that thread, would wait for ever. So the child makes a value of its own, from that of its parent.
+/// A fork copies a lock in its present state. If a thread of the parent holds it, or is making the value, the child would
+/// wait forever, because it does not have that thread. So the child makes its own value from that of its parent.
 pub(crate) struct PerProcess<T> {
-    /// The process whose value it is; 0 before the first use.
+    /// The id of the process that the value belongs to; 0 before the first use.
     process: AtomicU32,
     value: T,
     /// Makes the value of a child. It must not wait for a lock.
@@ -36,12 +36,13 @@ impl<T> PerProcess<T> {
 }
 
 impl<T> PerProcess<OnceLock<T>> {
-    /// Makes the place of a value that is made when it is first used.
+    /// Makes an empty cell, whose value is made when it is first used.
     pub(crate) const fn once() -> Self {
         Self::new(OnceLock::new(), |_| OnceLock::new())
     }
 
-    /// Returns the value. The child of a fork has that of its parent, unless it was not finished.
+    /// Returns the value, and makes it at the first use. The child of a fork takes over the value of its parent if that was
+    /// complete.
     pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         self.value.get().unwrap_or_else(|| self.get().get_or_init(make))
     }

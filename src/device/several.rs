@@ -1,6 +1,6 @@
-//! Several devices for one call. Slices of a stack, or other items that do not depend on each other, are dealt out to the
-//! devices of a context: each gets a contiguous range of them and computes it in a thread of its own, in the way in which a
-//! context on that device alone computes it. So the results are the same whatever the number of devices.
+//! Several devices for one call. Slices of a stack, or other independent items, are divided among the devices of a context:
+//! each device gets a contiguous range, and computes it in a separate thread, exactly as a context on that device alone
+//! would. So the results do not depend on the number of devices.
 
 use super::{Context, cpu};
 use crate::error::{Error, ErrorKind, Result};
@@ -19,9 +19,9 @@ const THREAD_NAME: &str = "isoline-device-";
 /// The units of progress of an item.
 pub(super) const UNITS: u64 = 1 << 20;
 
-/// Images and lists that a call has for its slices, and that are divided with them.
+/// Images and lists with an element for each slice of a call, which are divided with the slices.
 pub(crate) trait Slices: Sized + Send {
-    /// Divides it in front of a slice. It is in host memory.
+    /// Divides it before a slice. It must be in host memory.
     fn split_at(self, slice: usize) -> (Self, Self);
 }
 
@@ -78,30 +78,30 @@ impl<'a> Image<'a> {
 /// The slices of an input whose results are wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct Own {
-    /// Their places in the input; its other slices are there because these depend on them.
+    /// The range of these slices in the input. The input also has the slices on which they depend.
     pub(crate) at: Range<usize>,
-    /// The number in the stack of the first one.
+    /// The number of the first of them in the whole stack.
     pub(crate) first: usize,
 }
 
-/// Returns the slices that those of `range` depend on, of a stack of `depth` slices each of which depends on `halo` slices on
-/// either side; and where those of `range` are among them.
+/// Returns the slices of `range` with their halo of `halo` slices on either side, clipped to the `depth` slices of the
+/// stack; and the range of the slices of `range` within that.
 pub(super) fn with_halo(range: &Range<usize>, halo: usize, depth: usize) -> [Range<usize>; 2] {
     let reads = range.start.saturating_sub(halo)..depth.min(range.end.saturating_add(halo));
     let own = range.start - reads.start..range.end - reads.start;
     [reads, own]
 }
 
-/// Returns the least number of slices for a device, or for a batch, where each depends on `halo` slices on either side: with
-/// them it computes at most twice as many.
+/// Returns the least number of slices for a device, or for a batch, if each slice depends on `halo` slices on either side:
+/// with so many, at most twice as many slices are computed.
 pub(super) const fn least_slices(halo: usize) -> usize {
     if halo == 0 { 1 } else { halo.saturating_mul(2) }
 }
 
-/// The items of a device: their range, and what the device takes to work on them.
+/// The items of a device: their range, and the data for them.
 pub(crate) type Job<I> = (Range<usize>, I);
 
-/// The devices of a context that has several: each as a context of its own, and with a thread.
+/// The devices of a context with several: each has its own context and thread.
 pub(super) struct Several {
     pub(super) parts: Vec<Context>,
     threads: Arc<ThreadPool>,
@@ -114,9 +114,9 @@ impl Several {
         Ok(Self { parts, threads })
     }
 
-    /// Runs `work` on as many devices as there are jobs, each with the items of its range, and returns the results with the
-    /// first item of each. The calling thread calls `progress` meanwhile. After an error or a panic the others are cancelled;
-    /// then the first error is returned, or the panic goes on.
+    /// Runs `work` for each job on a device of its own, and returns the results, each with the first item of its range. The
+    /// calling thread calls `progress` meanwhile. After an error or a panic the other jobs are cancelled; then the first
+    /// error is returned, or the panic is resumed.
     fn run<I: Send, T: Send>(
         &self,
         stage: &'static str,
@@ -146,9 +146,9 @@ impl Several {
             Some(result.map(|done| (range.start, done)))
         };
         progress::run(&self.threads, progress, &ticker, || {
-            // Every thread calls it once.
+            // Every thread calls `part` once.
             let results: Vec<Result<_>> = self.threads.broadcast(part).into_iter().flatten().collect();
-            // A device that was cancelled says nothing about why.
+            // The error of a device that was cancelled does not tell the cause.
             let is_reason = |result: &Result<_>| matches!(result, Err(error) if error.kind() != ErrorKind::Cancelled);
             match results.iter().position(is_reason) {
                 Some(index) => {
@@ -160,27 +160,27 @@ impl Several {
     }
 }
 
-/// Returns the range of items of each device that takes part where `count` items are dealt out to some devices.
+/// Divides `count` items among some devices, and returns the range of items of each device that takes part.
 pub(crate) fn shares(devices: usize, count: usize) -> Vec<Range<usize>> {
     let devices = devices.min(count);
-    // The product of many items overflows, not the quotient.
+    // Use 128 bits, because the product may overflow although the quotient does not.
     let first = |index: usize| (count as u128 * index as u128 / devices as u128) as usize;
     (0..devices).map(|index| first(index)..first(index + 1)).collect()
 }
 
 impl Context {
-    /// Returns the devices of this context, each as a context of its own; itself if it has one device.
+    /// Returns a context for each device of this context; itself if it has one device.
     pub(crate) fn parts(&self) -> &[Self] {
         self.shared.several.as_ref().map_or(std::slice::from_ref(self), |several| &several.parts)
     }
 
-    /// Returns whether `count` items are dealt out to several devices.
+    /// Tells whether `count` items are divided among several devices.
     pub(crate) fn deals_out(&self, count: usize) -> bool {
         self.shared.several.is_some() && count > 1
     }
 
-    /// Runs jobs side by side, each on a device of this context, which has several: those that [`shares`] gives a range.
-    /// `work` reports the progress of its own job. The results have the index of the first item of each.
+    /// Runs jobs in parallel, each on one device of this context, which must have several. There is a job for each range of
+    /// [`shares`]. `work` reports the progress of its own job. Each result comes with the index of its first item.
     pub(crate) fn run_shares<I: Send, T: Send>(
         &self,
         stage: &'static str,
@@ -192,11 +192,11 @@ impl Context {
         several.run(stage, jobs, progress, work)
     }
 
-    /// Runs `work` on the slices `own` of `input` and what else a call has for these. Their results depend on no more than
-    /// `halo` slices on either side, so that each of several devices of this context can work on its own; `None`: they
-    /// depend on all, or not all memory is the host's. `work` gets the slices that it needs, which of them are its own, and what
-    /// there is for these. `join` runs in the pool, and makes one result of several, each of which has the number of its first
-    /// slice.
+    /// Runs `work` on the slices `own` of `input`, and on the outputs or lists for them, on one or several devices of this
+    /// context. The result of a slice depends on at most `halo` slices on either side. With a `halo` of `None` the slices
+    /// are not divided, because results depend on all slices or because not all memory is host memory. `work` gets the
+    /// slices that it reads, the range of its own slices among them, and the outputs for these. `join` runs in the pool,
+    /// and makes one result from several, each with the number of its first slice.
     pub(super) fn deal_out_slices<O: Slices, T: Send>(
         &self,
         stage: &'static str,

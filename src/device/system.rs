@@ -1,7 +1,7 @@
-//! The host: its processor and its memory, as each system tells them.
+//! The host's processor and memory, as reported by the operating system.
 //!
 //! # Safety
-//! The calls into the system write to memory of the caller alone, and know its size.
+//! The calls into the system write only to memory of the caller, whose size they know.
 #![cfg_attr(not(target_os = "linux"), allow(unsafe_code))]
 
 use super::PerProcess;
@@ -34,7 +34,7 @@ fn brand() -> Option<String> {
     None
 }
 
-/// Returns the total and the available bytes of memory; 0 where the system does not say.
+/// Returns the total and the available memory in bytes; 0 if the system does not report them.
 #[cfg(target_os = "linux")]
 pub(super) fn memory() -> (u64, u64) {
     let listed = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -68,7 +68,8 @@ pub(super) fn memory() -> (u64, u64) {
     (0, 0)
 }
 
-/// Reads a value of the system by its name and returns its length in bytes; `None` if there is none that fits.
+/// Reads a system value by its name, and returns its length in bytes; `None` if there is no such value, or if it does not
+/// fit.
 #[cfg(target_os = "macos")]
 fn system_value(name: &std::ffi::CStr, value: &mut [u8]) -> Option<usize> {
     let mut length = value.len();

@@ -1,4 +1,4 @@
-//! The CUDA context of a program that calls this library.
+//! Preserves the current CUDA context of the program that calls this library.
 #![allow(unsafe_code)]
 
 use super::find;
@@ -6,14 +6,15 @@ use cudarc::driver::{result, sys};
 use std::cell::Cell;
 
 thread_local! {
-    /// The context that was current on this thread when the call began that it is inside; `None` outside of calls, and while
-    /// the driver is not loaded.
+    /// The context that was current on this thread when the present call began; `None` outside of calls, and while the
+    /// driver is not loaded.
     static CALLERS: Cell<Option<sys::CUcontext>> = const { Cell::new(None) };
 }
 
-/// Makes the context current again, at the end of a call, that was current on the calling thread when it was made.
+/// When dropped, at the end of a call, makes the context current again that was current on the calling thread when this
+/// value was made.
 pub(crate) struct CallersContext {
-    /// That of the call from whose callback this one is made.
+    /// The context of the outer call, if this call is made from a callback.
     outer: Option<sys::CUcontext>,
 }
 
@@ -22,7 +23,7 @@ impl CallersContext {
         Self { outer: CALLERS.replace(find::is_loaded().then(current)) }
     }
 
-    /// Keeps the current context in a call that has just loaded the driver, which the caller may have used before.
+    /// Saves the current context in a call that has just loaded the driver. The caller may have used the driver before.
     pub(super) fn keep() {
         if CALLERS.get().is_none() {
             CALLERS.set(Some(current()));

@@ -1,5 +1,5 @@
-//! The compiled kernels: machine code for each architecture that build.rs names, and PTX, which drivers compile for cards
-//! that are newer than the machine code.
+//! The compiled kernels: machine code for each architecture that build.rs names, and PTX, which the driver compiles for
+//! GPUs that are newer than the machine code.
 
 use super::unavailable;
 use crate::error::Result;
@@ -10,8 +10,8 @@ use std::sync::Mutex;
 
 /// The code of one operation for one architecture.
 pub(super) struct Code {
-    /// The compute capability in the form 75 for 7.5. Machine code runs on cards of this one and on later ones with the
-    /// same first digits; PTX on all later ones.
+    /// The compute capability, as 75 for 7.5. Machine code runs on GPUs with this capability and with later ones of the
+    /// same major version; PTX runs on all later ones.
     pub(super) architecture: u32,
     pub(super) ptx: bool,
     lzma: &'static [u8],
@@ -23,12 +23,13 @@ pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Ok(include!(concat!
 #[cfg(not(isoline_cuda))]
 pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
 
-/// More than the bytes that the decoder takes while it unpacks the kernels of an operation.
+/// An upper bound of the memory that the decoder needs to unpack the kernels of an operation, in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
 impl Code {
-    /// Chooses the code for a card: the newest machine code that it runs, else the newest PTX. For tests the environment
-    /// variable `ISOLINE_CUDA_CODE` names one, such as `compute_75`, so that a newer card runs what an older one would.
+    /// Chooses the code for a GPU: the newest machine code that it can run, otherwise the newest PTX. For tests, the
+    /// environment variable `ISOLINE_CUDA_CODE` selects a code such as `compute_75`, so that a newer GPU runs the code of
+    /// an older one.
     pub(super) fn for_card(codes: &[Code], (major, minor): (u32, u32)) -> Result<&Code> {
         let card = major * 10 + minor;
         let named = std::env::var("ISOLINE_CUDA_CODE").ok();
@@ -59,7 +60,7 @@ impl Code {
         if let Some(code) = all.get(&key) {
             return Ok(code);
         }
-        // The decoder would end the process where memory is short.
+        // The decoder would end the process when out of memory, so test here that there is enough.
         drop(reserved::<u8>(MOST_BYTES)?);
         let mut code = Vec::new();
         lzma_rs::lzma_decompress(&mut Cursor::new(self.lzma), &mut code)

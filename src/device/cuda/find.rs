@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 /// The kernels are built by a compiler of CUDA 12, whose machine code drivers from 525 on load.
 const MIN_DRIVER: i32 = 12000;
 
-/// The functions of the driver that are called, here or by cudarc, which panics where one is missing.
+/// The driver functions that are called here or by cudarc, which panics if one is missing.
 const FUNCTIONS: &str = "\
     cuCtxDestroy_v2 cuCtxEnablePeerAccess cuCtxGetCurrent cuCtxSetCurrent cuCtxSynchronize cuDeviceCanAccessPeer \
     cuDeviceGet cuDeviceGetAttribute cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid_v2 \
@@ -30,11 +30,11 @@ const FUNCTIONS: &str = "\
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
 
-/// The process that has begun to load the driver; 0 is none. The child of a fork cannot use it, and does not have the thread
-/// that may be loading it.
+/// The id of the process that has begun to load the driver; 0 if none has. The child of a fork cannot use a driver that its
+/// parent has loaded, and does not have the thread that may be loading it.
 static BEGUN_IN: AtomicU32 = AtomicU32::new(0);
 
-/// The process that has loaded the driver; 0 is none.
+/// The id of the process that has loaded the driver; 0 if none has.
 static LOADED_IN: AtomicU32 = AtomicU32::new(0);
 
 /// Returns whether this process has loaded the driver.
@@ -45,9 +45,8 @@ pub(super) fn is_loaded() -> bool {
 
 /// Returns the number of devices, or the reason for having none.
 ///
-/// An answer that cannot change is looked up only once in a process: a library that was not there is searched for under
-/// many names. A driver that failed to start is tried again, because it may start later (its service had not set up the
-/// GPU yet).
+/// An answer that cannot change is kept for the process, because the search for a missing library tries many names. A
+/// driver that failed to start is tried again, because it may start later (its service may not have set up the GPU yet).
 pub(super) fn start() -> Result<u32> {
     static LIBRARY: OnceLock<Result<()>> = OnceLock::new();
     static COUNT: OnceLock<u32> = OnceLock::new();
@@ -130,8 +129,8 @@ pub(in crate::device) fn count() -> usize {
     start().map_or(1, |count| count as usize)
 }
 
-/// Returns entry `index` of the list: a CUDA device, or the unusable one that says why there are none. `None` if out of
-/// range.
+/// Returns entry `index` of the list: a CUDA device or, if there is none, an unusable entry that says why. `None` if the
+/// index is out of range.
 pub(in crate::device) fn entry(index: usize) -> Option<DeviceInfo> {
     match start() {
         Ok(count) if index < count as usize => Some(open(index as u32).0),
@@ -140,7 +139,7 @@ pub(in crate::device) fn entry(index: usize) -> Option<DeviceInfo> {
     }
 }
 
-/// Describes device `index`, which exists, and opens a context on it if it is usable. Loads no kernels.
+/// Describes device `index`, which must exist, and opens a context on it if it is usable. Loads no kernels.
 pub(super) fn open(index: u32) -> (DeviceInfo, Option<(Arc<CudaContext>, &'static Code)>) {
     let mut info = blank(format!("cuda:{index}"), index, String::new());
     let opened = catch_unwind(AssertUnwindSafe(|| -> Result<(Arc<CudaContext>, &'static Code)> {
@@ -167,8 +166,8 @@ pub(super) fn open(index: u32) -> (DeviceInfo, Option<(Arc<CudaContext>, &'stati
     (info, None)
 }
 
-/// Fills in the parts of `info` that the driver gives without a context on the device, which would take a good part of
-/// a second.
+/// Fills in the parts of `info` that the driver returns without a context on the device. Making a context would take a
+/// large part of a second.
 fn describe(info: &mut DeviceInfo) -> Result<()> {
     let device = result::device::get(info.index as i32).map_err(|e| failed("find the CUDA device", e))?;
     info.name = result::device::get_name(device).map_err(|e| failed("query the name of the CUDA device", e))?;
@@ -186,7 +185,7 @@ fn describe(info: &mut DeviceInfo) -> Result<()> {
     Ok(())
 }
 
-/// Returns the description of a CUDA device of which nothing more is known.
+/// Returns the description of a CUDA device about which nothing else is known.
 fn blank(id: String, index: u32, reason: String) -> DeviceInfo {
     DeviceInfo {
         kind: DeviceKind::Cuda,

@@ -1,7 +1,7 @@
 //! Host memory that a CUDA device may page-lock.
 //!
-//! The memory is ordinary memory in huge pages, and page locking is added to it. So it can be used where the driver refuses
-//! to lock it, and the pages are made by several threads, which the driver would do by one.
+//! The memory is ordinary memory in huge pages, which is page-locked afterwards. So it can be used even if the driver
+//! refuses to lock it, and its pages are made by several threads; the driver would use one thread.
 //!
 //! # Safety
 //! [`HostMemory`] owns the memory that the driver has locked, and frees it only after the driver has unlocked it.
@@ -19,31 +19,32 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Smaller memory than a huge page begins and ends at multiples of this: at ends of pages of any system, so that no other
-/// memory is locked with it.
+/// Memory smaller than a huge page begins and ends at multiples of this. It is a multiple of the page size of every system,
+/// so no other memory is locked with it.
 const GRANULE: usize = 1 << 16;
 
 /// The smallest page of any system.
 const PAGE: usize = 4096;
 
-/// The largest number of threads that make the pages of memory to be locked.
+/// The most threads that touch the pages of memory before it is locked.
 const MAX_THREADS: usize = 8;
 
-/// Memory that the driver could not unlock, and still takes for locked, so that nothing else may ever have its addresses.
+/// Memory that the driver failed to unlock. The driver still considers it locked, so it is never freed, lest its addresses
+/// be reused.
 static STILL_LOCKED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Host memory for images: aligned to pages, those of large memory huge ones.
+/// Host memory for images, aligned to pages, or to huge pages if it is large.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     memory: Vec<u8>,
-    /// The part of `memory` that is handed out.
+    /// The part of `memory` that the caller gets.
     used: Range<usize>,
     /// The context of the device that has page-locked it.
     locked_by: Option<Arc<CudaContext>>,
 }
 
 impl HostMemory {
-    /// Allocates at least `bytes`, which are 0. The caller has checked that they can be addressed.
+    /// Allocates at least `bytes` zero bytes. The caller has checked that this many can be addressed.
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let (unit, rounded) = (Self::unit(bytes), Self::rounded(bytes));
         let memory: Vec<u8> = zeroed(rounded + unit)?;
@@ -56,9 +57,9 @@ impl HostMemory {
         bytes.next_multiple_of(Self::unit(bytes))
     }
 
-    /// Returns the number of bytes at whose multiples memory for `bytes` begins and ends.
+    /// Returns the alignment of the beginning and the end of memory for `bytes`.
     fn unit(bytes: usize) -> usize {
-        // All that has the size of a huge page is aligned to one.
+        // Memory of at least about the size of a huge page is aligned to huge pages.
         if bytes <= HUGE_PAGE - GRANULE { GRANULE } else { HUGE_PAGE }
     }
 
@@ -74,7 +75,7 @@ impl HostMemory {
         self.locked_by.is_some()
     }
 
-    /// Lets the device copy from and to the memory itself. After an error the memory is what it was.
+    /// Page-locks the memory, so that the device copies from and to it directly. After an error the memory is unchanged.
     pub(crate) fn page_lock(&mut self, cuda: &Cuda) -> Result<()> {
         if self.is_page_locked() {
             return Ok(());
@@ -121,28 +122,29 @@ impl Drop for HostMemory {
     }
 }
 
-/// Writes to every page, from several threads, so that the system makes them.
+/// Touches every page, on several threads, so that the system makes the pages.
 fn make_pages(memory: &mut [u8]) {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS);
     let share = memory.len().div_ceil(threads).next_multiple_of(HUGE_PAGE);
     let touch = |part: &mut [u8]| {
         for page in part.chunks_mut(PAGE) {
-            // The byte is written back as it is: the memory may be in its second use.
+            // Write the byte back unchanged, because the memory may be reused.
             page[0] = std::hint::black_box(page[0]);
         }
     };
     let (own, others) = memory.split_at_mut(share.min(memory.len()));
     std::thread::scope(|scope| {
         for part in others.chunks_mut(share) {
-            // The driver makes the pages for which no thread can be started.
+            // If a thread cannot be started, the driver makes its pages.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || touch(part));
         }
         touch(own);
     });
 }
 
-/// Gives the child of a fork zeros in place of the memory (`apart`), or a copy of it as usual. If a child shared the pages,
-/// the next write to one would move it, and the device would go on with the old one.
+/// With `apart`, the child of a fork gets zeros instead of this memory; otherwise it gets a copy as usual. If a child
+/// shared the pages (copy on write), the parent's next write to a page would move it to another physical page, while the
+/// device would continue to use the old one.
 fn set_fork_advice(memory: &mut [u8], apart: bool) {
     #[cfg(target_os = "linux")]
     {

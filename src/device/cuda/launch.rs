@@ -1,4 +1,4 @@
-//! The kernel launches of all operations: kernels, geometry, arguments and errors, and limits of CUDA.
+//! What the kernel launches of all operations share: kernels, geometry, arguments, errors, and the limits of CUDA.
 
 use super::{Cuda, Stream, failed};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ impl Kernel {
         done.map_err(|e| failed(&format!("reserve shared memory for the kernel {}", self.name), e))
     }
 
-    /// Returns the number of blocks that the device holds at one time.
+    /// Returns the number of blocks that are resident on the device at the same time.
     pub(crate) fn resident_blocks(&self, cuda: &Cuda, threads: usize, shared_bytes: usize) -> Result<u32> {
         self.function
             .occupancy_max_active_blocks_per_multiprocessor(threads as u32, shared_bytes, None)
@@ -82,7 +82,7 @@ impl Stream {
         })
     }
 
-    /// Queues a cooperative launch, whose blocks are on the device together.
+    /// Queues a cooperative launch, whose blocks are all resident at the same time.
     ///
     /// # Safety
     /// The same as for [`launch`](Self::launch).

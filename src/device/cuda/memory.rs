@@ -22,10 +22,11 @@ use std::sync::{Arc, Mutex};
 /// Sizes are rounded up to a multiple of this, so that similar calls reuse each other's buffers.
 const GRANULE: usize = 1 << 16;
 
-/// A pooled buffer is reused for a request of at least half its size, where the memory of a call is not limited.
+/// A pooled buffer is reused if the request needs at least half of it. With a memory limit, only buffers of the exact size
+/// are reused.
 const MAX_WASTE: usize = 2;
 
-/// The most bytes by which the buffers of a slot of the pipeline, at most twelve, exceed what was asked for.
+/// The most bytes by which rounding may enlarge the buffers of one slot of the pipeline, which are at most twelve.
 pub(super) const SLOT_ROUNDING: u64 = 12 * GRANULE as u64;
 
 /// The addresses of buffers that are not in use, by size.
@@ -41,7 +42,7 @@ struct Pool {
     pooled: u64,
     /// The largest `used` since it was last reset.
     peak: u64,
-    /// `used` when the present call began: what solvers of earlier calls keep.
+    /// `used` at the beginning of the present call, which is the memory that solvers of earlier calls keep.
     kept: u64,
     /// The most device bytes of a call; 0 is no limit.
     limit: u64,
@@ -53,8 +54,8 @@ fn take<A>(unused: &mut Unused<A>, bytes: usize, waste: usize) -> Option<(usize,
     fitting.find_map(|(size, list)| list.pop().map(|address| (*size, address)))
 }
 
-/// Makes a context current, to free something in it. The next call after the failure of a destructor returns its error, which
-/// must not keep the memory.
+/// Makes a context current, to free something in it. If a destructor has failed, the next call returns its error; that is
+/// cleared first, so that it does not prevent freeing the memory.
 pub(super) fn bind_to_free(context: &CudaContext) -> Result<(), DriverError> {
     let _ = context.check_err();
     context.bind_to_thread()
@@ -153,7 +154,7 @@ impl Memory {
         // SAFETY: the context is current; the address is freed by the pool.
         let allocate = || unsafe { cudarc::driver::result::malloc_sync(rounded) };
         let address = allocate().or_else(|_| {
-            // Buffers of other sizes that are not in use may hold the memory that this one needs.
+            // Unused buffers of other sizes may hold the memory that is needed.
             self.trim();
             allocate()
         });
@@ -168,8 +169,8 @@ impl Memory {
         Ok(buffer(address, rounded))
     }
 
-    /// Returns `bytes` of page-locked host memory: copies from and to it run at the link's full speed while kernels
-    /// run.
+    /// Returns `bytes` of page-locked host memory. Copies from and to it run at the link's full speed, concurrently with
+    /// kernels.
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
         let pooled = take(&mut self.lock().pinned, rounded, MAX_WASTE);
@@ -338,8 +339,8 @@ impl Side {
         Self::Host { address: values.as_mut_ptr() as usize, bytes: size_of_val(values) }
     }
 
-    /// Returns slice `z` of a caller's device pixels, and the bytes from row to row. Those of a single row may be
-    /// anything.
+    /// Returns slice `z` of a caller's device pixels, and the bytes from row to row, which are arbitrary if there is a
+    /// single row.
     pub(crate) fn of_slice(pixels: &DevicePixels<'_>, z: usize) -> (Self, usize) {
         let [width, height, _] = pixels.shape;
         let row = width * pixels.pixel_type.bytes();
@@ -434,8 +435,8 @@ impl Stream {
     }
 }
 
-/// An image in the memory of a context's CUDA device: packed, x fastest. It serves callers who keep data on the GPU
-/// between calls, and is made by [`Context::device_image`](crate::Context::device_image).
+/// An image in the memory of a context's CUDA device: packed, x fastest. It lets callers keep data on the GPU between
+/// calls. [`Context::device_image`](crate::Context::device_image) makes it.
 pub struct DeviceImage {
     stream: Stream,
     buffer: Buffer,
@@ -519,7 +520,7 @@ impl DeviceImage {
         let to = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch };
         self.transfer.bind()?;
         let queued = self.transfer.upload(&self.pool, &source, &[(0..self.shape[2], to)], &Ticker::of_copies());
-        // After an error, too: copies from page-locked memory may be on their way.
+        // Wait even after an error: copies from page-locked memory may still be in progress.
         let done = self.stream.synchronize();
         queued.and(done)
     }

@@ -1,5 +1,5 @@
-//! The driver's management library (NVML), which knows the free memory of a GPU without a context on it: to make one takes a
-//! good part of a second for each GPU. The driver brings it, but not on every system.
+//! The driver's management library (NVML), which returns the free memory of a GPU without a context on it; making a context
+//! takes a large part of a second for each GPU. It comes with the driver on most systems, but not on all.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{result, sys};
@@ -26,7 +26,7 @@ struct Memory {
 pub(super) struct Nvml(Library);
 
 impl Nvml {
-    /// Returns the library, which is loaded and started at the first call: that takes 10 ms and more. `None` if it failed.
+    /// Returns the library, which is loaded and initialised at the first call, in 10 ms or more. `None` if that failed.
     pub(super) fn get() -> Option<&'static Self> {
         static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
         NVML.get_or_init(Self::start).as_ref()
@@ -42,7 +42,7 @@ impl Nvml {
         started.then(|| Self(library))
     }
 
-    /// Returns the free memory of CUDA device `index` in bytes, or `None` if the library does not tell.
+    /// Returns the free memory of CUDA device `index` in bytes, or `None` if the library does not know it.
     pub(super) fn free_memory(&self, index: u32) -> Option<u64> {
         let device = result::device::get(index as i32).ok()?;
         let mut id = sys::CUuuid { bytes: [0; 16] };
@@ -63,7 +63,7 @@ impl Nvml {
     }
 }
 
-/// Returns the name that the library has for the GPU with this unique number: as GPU-00112233-4455-6677-8899-aabbccddeeff.
+/// Returns the library's name for the GPU with this UUID, such as GPU-00112233-4455-6677-8899-aabbccddeeff.
 fn name_of(id: [u8; 16]) -> String {
     let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let [a, b, c, d, e] = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);

@@ -6,8 +6,8 @@ use crate::error::Result;
 use cudarc::driver::sys;
 
 impl Cuda {
-    /// Lets kernels and copies of this device reach the memory of another one directly, if the machine can; else the driver
-    /// copies through host memory.
+    /// Lets kernels and copies of this device access the memory of another device directly, if the machine supports it.
+    /// Otherwise the driver copies through host memory.
     pub(crate) fn use_memory_of(&self, other: &Self) -> Result<()> {
         if self.context.cu_ctx() == other.context.cu_ctx() {
             return Ok(());

@@ -1,6 +1,6 @@
-//! The slice pipeline: while one slot computes a slice (or a group of slices, or a volume), another uploads the next and
-//! downloads the result before. A slot owns a stream and the buffers of one slice in flight. Results for ordinary host memory
-//! have a thread of their own, if there are several batches of them.
+//! The slice pipeline: while one slot computes a slice (or a group of slices, or a volume), others upload the next slice
+//! and download the previous result. A slot owns a stream and the buffers of one slice in flight. If there are several
+//! batches of results for ordinary host memory, a separate thread downloads them.
 
 use super::memory::SLOT_ROUNDING;
 use super::{Cuda, DeviceRows, DeviceSlices, Event, MAX_GRID_YZ, Side, Stream, Upload, output_is_direct};
@@ -21,15 +21,15 @@ const THREAD_NAME: &str = "isoline-download-";
 /// The events of a slice: before its upload, after it, after the computation, and after the download.
 pub(crate) type Times = [Event; 4];
 
-/// The bytes of results that are copied together, if there are as many slices: enough to reach the speed of the link.
+/// Results are copied together in batches of up to this many bytes, which is enough to reach the speed of the link.
 const TOGETHER_BYTES: usize = 128 << 20;
 
-/// The bytes of slices in device memory whose kernels keep a device busy. More slots take time to make: by the times
-/// of one and of several GPUs, a call on slices of 16 MiB starts in some 0.6 ms with four, and in 1.4 ms with 24.
+/// The bytes of slices in device memory whose kernels keep a device busy. More slots would only take time to make: with
+/// slices of 16 MiB a call starts in about 0.6 ms with four slots, and in 1.4 ms with 24.
 const RESIDENT_BYTES: usize = 64 << 20;
 
-/// The bytes of a group of slices, which are computed together: large enough to fill a device, and small enough to overlap with
-/// the copies of other groups.
+/// The bytes of a group of slices that are computed together: large enough to fill a device, and small enough for
+/// computations to overlap with copies of other groups.
 pub(crate) const GROUP_BYTES: usize = 16 << 20;
 
 /// The least bytes of results that are worth a thread for their downloads.
@@ -41,7 +41,7 @@ const BATCHES: usize = 3;
 /// The smallest number of slices in flight, and the largest.
 const SLOTS: [usize; 2] = [BATCHES, 48];
 
-/// Returns the number of slices in flight, of `bytes` bytes each, that keep the link busy; or, where all images are in device
+/// Returns the number of slices in flight, of `bytes` bytes each, that keep the link busy or, if all images are in device
 /// memory, the device.
 pub(crate) fn useful_slots(input: &Image<'_>, output: Option<&ImageMut<'_>>, bytes: usize) -> usize {
     let is_copied = !matches!(input, Image::Device(_)) || !matches!(output, None | Some(ImageMut::Device(_)));
@@ -49,9 +49,9 @@ pub(crate) fn useful_slots(input: &Image<'_>, output: Option<&ImageMut<'_>>, byt
     (useful / bytes.max(1)).clamp(SLOTS[0], SLOTS[1])
 }
 
-/// Returns the number of slices, of `count` of `bytes` bytes each, that the same launches should compute: as many as keep a
-/// device busy for longer than the host takes to launch, but a part of the stack, so that copies and computations overlap.
-/// `fit` is the number of slices that there is memory for.
+/// Returns how many of `count` slices, of `bytes` bytes each, the same launches should compute: enough to keep a device
+/// busy for longer than the host takes to launch, but only a part of the stack, so that copies and computations overlap.
+/// `fit` is the number of slices for which there is memory.
 pub(crate) fn slices_together(count: usize, bytes: usize, fit: u64) -> usize {
     let fit = usize::try_from(fit).unwrap_or(usize::MAX);
     (GROUP_BYTES / bytes.max(1)).min(count.min(fit) / BATCHES).clamp(1, MAX_GRID_YZ)
@@ -62,9 +62,9 @@ pub(crate) struct Pipeline<'a, 'p, 'q> {
     pub(crate) progress: &'a mut Option<&'p mut Progress<'q>>,
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) report: Report,
-    /// The number of slices, or of groups of slices or parts that are computed together.
+    /// The number of slices, or of groups or parts that are computed together.
     pub(crate) count: usize,
-    /// The numbers of slices of the runs before and after this one, where a call has several.
+    /// The number of slices in the runs before and after this one, if a call has several runs.
     pub(crate) others: [usize; 2],
 }
 
@@ -84,7 +84,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         Ok(Self { progress, ticker, report: Report::new(context.device()), count, others: [0; 2] })
     }
 
-    /// Reports progress to the caller, at intervals, and checks for cancellation. `fraction` is that of the slice.
+    /// Reports progress to the caller, at intervals, and checks for cancellation. `fraction` is the fraction of the slice
+    /// that is done.
     pub(crate) fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
         let [before, after] = self.others;
         self.ticker.section(before + slice, before + self.count + after);
@@ -112,9 +113,9 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         Ok(())
     }
 
-    /// Runs `operation` on all slices of `input`, each in the next of `slots`. Several slots upload and download together
-    /// if their slices are small, because a copy needs some time to reach the speed of the link. Without an `input` it works
-    /// in place: the slices of the output, which is in host memory, are read before they are written.
+    /// Runs `operation` on all slices of `input`, using `slots` in turn. If slices are small, several slots upload and
+    /// download together, because a copy needs some time to reach the speed of the link. Without an `input` the operation
+    /// works in place: the slices of the output, which is in host memory, are read before they are written.
     pub(crate) fn run<O: SliceOperation>(
         &mut self,
         context: &Context,
@@ -125,7 +126,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         mut output: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
         let direct = output.as_deref().is_some_and(output_is_direct);
-        // All of it at once: a slice alone may be smaller than a huge page.
+        // Advise the whole output at once, because a single slice may be smaller than a huge page.
         if let (Some(output), false) = (output.as_deref_mut(), direct) {
             output.use_huge_pages();
         }
@@ -137,7 +138,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             return self.run_beside_downloads(context, cuda, operation, (slots, together), input, output.reborrow());
         }
         let (pool, transfer) = (context.pool(), cuda.transfer());
-        // The download of a single image or volume begins when the image is computed: until then this thread reports progress.
+        // The download of a single image or volume is queued only when the computation is done, because this thread reports
+        // progress until then.
         let queue_downloads = direct && self.count > 1;
         let in_flight = slots.len() / together;
         let batches = self.count.div_ceil(together);
@@ -188,9 +190,9 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         Ok(())
     }
 
-    /// Does what [`run`](Self::run) does where several batches of `together` slots have results for ordinary host memory.
-    /// Another thread downloads one batch after the other, so that the link is not idle while this one uploads slices and
-    /// queues their computations.
+    /// Does what [`run`](Self::run) does, if several batches of `together` slots have results for ordinary host memory.
+    /// Another thread downloads one batch after the other, so that the link is busy in both directions while this thread
+    /// uploads slices and queues their computations.
     fn run_beside_downloads<'o, O: SliceOperation>(
         &mut self,
         context: &Context,
@@ -204,7 +206,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         let slot_bytes = copied_bytes(operation, input, Some(&output));
         let batches = slots.chunks_exact_mut(together).map(|batch| batch.iter_mut().collect::<Vec<_>>());
         let mut free: Vec<_> = batches.collect();
-        // Each has room for all batches, so that sending never waits.
+        // Each channel has room for all batches, so sending never blocks.
         let (give, given) = mpsc::sync_channel::<Batch<'_, 'o, O::Buffers>>(free.len());
         let (done, finished) = mpsc::sync_channel(free.len());
         let downloads = {
@@ -213,7 +215,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 for mut batch in given {
                     let mut download = || {
                         cuda.bind()?;
-                        // The computation is not a part of the time of the download.
+                        // Wait for the computation first, so that it is not counted as part of the download.
                         for slot in &batch.slots {
                             while !slot.times[2].is_done()? {
                                 ticker.check()?;
@@ -257,14 +259,14 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     let places: Vec<_> = next.clone().map(|slice| operation.slices(slice)).collect();
                     let end = places.last().map_or(first, |place| place.end);
                     let (own, after) = rest.split_at(end - first);
-                    // In place, the slices of a batch are read before they are written.
+                    // When working in place, the slices of a batch are read before they are written.
                     let (source, before) = input.map_or_else(|| (own.view(), first), |input| (input.reborrow(), 0));
                     let slots = (next.clone(), batch.iter().map(|slot| &**slot));
                     self.begin(context, cuda, operation, slots, (&source, before), slot_bytes)?;
                     for (slice, slot) in next.clone().zip(&mut batch) {
                         self.compute(operation, slot, &source, slice, None)?;
                     }
-                    // 3. Let the other thread download the results.
+                    // 3. Hand the batch to the other thread, which downloads the results.
                     let places = places.into_iter().map(|place| place.start - first..place.end - first).collect();
                     let slices = next.clone();
                     give.send(Batch { slices, slots: batch, places, output: own }).map_err(|_| Error::cancelled())?;
@@ -283,7 +285,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         })
     }
 
-    /// Runs a copy. While one that takes long runs, this thread reports progress.
+    /// Runs a copy. This thread reports progress while a long copy runs.
     fn copy(
         &mut self,
         pool: &ThreadPool,
@@ -298,7 +300,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         }
     }
 
-    /// Queues the uploads of slices of `source`, whose first slice has the number `first`, to their slots.
+    /// Queues the uploads of slices of `source` to their slots. The first slice of `source` has the number `first`.
     fn begin<'s, O: SliceOperation>(
         &mut self,
         context: &Context,
@@ -321,11 +323,11 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             }
         }
         if uploads.is_empty() {
-            // The results may have been written if no slices are left: the call must not be cancelled any more.
+            // If no slices are left, all results may have been written, so the call must not be cancelled any more.
             return Ok(());
         }
         self.copy(context.pool(), slot_bytes, |ticker| {
-            // The thread may have worked for another device.
+            // This thread may have worked for another device in the meantime.
             cuda.bind()?;
             Upload::queue(context.pool(), source, uploads.into_iter(), ticker)
         })
@@ -422,10 +424,10 @@ pub(crate) trait SliceOperation: Sync {
     /// The device memory of one slice in flight.
     type Buffers: Send + Sync;
 
-    /// Returns the slices of the image that slice `slice` of the pipeline is.
+    /// Returns the slices of the image that slice `slice` of the pipeline stands for.
     fn slices(&self, slice: usize) -> Range<usize>;
 
-    /// Returns the slices of the image that a slice of the pipeline reads: its own, and the halo around them if it has one.
+    /// Returns the slices of the image that a slice of the pipeline reads: its own, with their halo if there is one.
     fn reads(&self, slice: usize) -> Range<usize> {
         self.slices(slice)
     }
@@ -440,7 +442,7 @@ pub(crate) trait SliceOperation: Sync {
         output: Option<&ImageMut<'_>>,
     ) -> Result<()>;
 
-    /// Does what is left to do on the host for slices whose kernels are done, each with its slot.
+    /// Does the remaining work on the host for slices whose kernels are done, each with its slot.
     fn finish(
         &mut self,
         _pipeline: &mut Pipeline<'_, '_, '_>,
@@ -451,12 +453,12 @@ pub(crate) trait SliceOperation: Sync {
         Ok(())
     }
 
-    /// Returns the result of a slot, and the bytes from row to row; `None` if the kernels wrote it to the caller's
+    /// Returns the location of a slot's result, and its bytes from row to row; `None` if the kernels write to the caller's
     /// memory.
     fn result(buffers: &Self::Buffers) -> Option<(Side, usize)>;
 }
 
-/// Returns the image that a pipeline reads: the output where it works in place.
+/// Returns the image that a pipeline reads, which is the output if it works in place.
 fn source_of<'a>(input: Option<&'a Image<'_>>, output: Option<&'a ImageMut<'_>>) -> Image<'a> {
     match (input, output) {
         (Some(input), _) => input.reborrow(),
@@ -474,7 +476,8 @@ fn copied_bytes<O: SliceOperation>(operation: &O, input: Option<&Image<'_>>, out
     read.max(output.map_or(0, |output| of(operation.slices(0), output.shape(), output.pixel_type().bytes())))
 }
 
-/// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], if [`BATCHES`] of them are in flight.
+/// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], but few enough for [`BATCHES`]
+/// batches in flight.
 fn slots_together(bytes: usize, slots: usize) -> usize {
     (TOGETHER_BYTES / bytes.max(1)).clamp(1, (slots / BATCHES).max(1))
 }

@@ -1,4 +1,4 @@
-//! The range of the pixels of an image in device memory, by the kernels of `kernels/image.cu`.
+//! The range of the pixels of an image in device memory, which the kernels of `kernels/image.cu` compute.
 
 use super::{Cuda, check_device_pixels, check_sides, geometry};
 use crate::device::kernels::common::RANGE_THREADS;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::image::DevicePixels;
 use crate::pixel_range::{Measure, Range};
 
-/// The largest numbers of blocks along x and y: enough to fill a device.
+/// The most blocks along x and y, which are enough to fill a device.
 const MAX_BLOCKS: [usize; 2] = [64, 1024];
 
 impl Cuda {
@@ -19,7 +19,7 @@ impl Cuda {
         let range = self.memory().device(BYTES)?;
         let back = self.memory().pinned(BYTES)?;
         let stream = self.stream()?;
-        // The keys of no pixel are a word of ones and one of zeros.
+        // Initialise the keys to those of an empty image: the smallest with ones, the largest with zeros.
         for at in (0..BYTES).step_by(BYTES / 2) {
             stream.fill(&range, at, BYTES / 4, 0xFF)?;
             stream.fill(&range, at + BYTES / 4, BYTES / 4, 0)?;

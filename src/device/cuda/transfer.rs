@@ -1,8 +1,8 @@
 //! Copies of images between the caller's memory and device memory.
 //!
-//! The device copies page-locked memory by itself. All other host memory goes through page-locked staging buffers: each
-//! of several threads has some, and fills (or empties) one of them while the device copies others. So a copy takes as long
-//! as the slower of the link and the memory of the host. A small image is copied by the calling thread alone.
+//! The device copies page-locked memory directly. All other host memory goes through page-locked staging buffers: each of
+//! several threads has some, and fills (or empties) one of them while the device copies others. So a copy runs at the speed
+//! of the link or of the host's memory, whichever is slower. A small image is copied by the calling thread alone.
 //!
 //! Two changes were measured on an H200 host and do not pay. Stores that bypass the caches upload 16 MiB in 0.5 ms instead of 0.8,
 //! but 256 MiB a tenth slower, and download 64 MiB into memory fresh from the system in 3.1 ms instead of 2.2. A thread that gets
@@ -25,46 +25,47 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// The size of a staging buffer in bytes, and the most of those of a thread. Smaller or fewer ones leave the link idle:
-/// 512 MiB to the host take 22 ms with two buffers of 512 KiB, 15 ms with two of 1 MiB and 13 ms with four; 1 GiB into memory
-/// fresh from the system takes 81 ms with four of 1 MiB and 66 ms with four of 2 MiB.
+/// The size of a staging buffer in bytes, and the most staging buffers of a thread. With smaller or fewer buffers the link
+/// is idle at times: 512 MiB to the host take 22 ms with two buffers of 512 KiB, 15 ms with two of 1 MiB and 13 ms with
+/// four; 1 GiB into memory fresh from the system takes 81 ms with four of 1 MiB and 66 ms with four of 2 MiB.
 const STAGING_BYTES: usize = 2 << 20;
 const STAGING_BUFFERS: usize = 4;
 
-/// The smallest part of an image that is worth a copy of its own, and the smallest share of a thread, in bytes.
+/// The smallest part of an image that is copied separately, and the smallest share of a thread, in bytes.
 const MIN_PART_BYTES: usize = 256 << 10;
 const MIN_COPIER_BYTES: usize = 512 << 10;
 
-/// The largest number of bytes to or from page-locked memory that are queued before a cancellation is looked for: 40 ms of a
+/// The most bytes of copies to or from page-locked memory that are queued between two polls for cancellation: 40 ms on a
 /// slow link.
 const MAX_QUEUED_BYTES: usize = 512 << 20;
 
-/// The bytes that a copy counts as at least there: the driver takes some 5 µs to queue one, however small it is.
+/// A copy counts as at least this many of these bytes, because queueing one takes the driver about 5 µs, however small it
+/// is.
 const LEAST_QUEUED_BYTES: usize = 64 << 10;
 
 /// The most bytes from row to row in a copy that the driver makes, on all devices (`CU_DEVICE_ATTRIBUTE_MAX_PITCH`). Rows of
 /// planes along x and z are a slice apart.
 const MAX_PITCH: usize = i32::MAX as usize;
 
-/// The largest number of threads that fill or empty staging buffers: with more, the memory of the host is the limit. Eight are
-/// enough for memory that was used before; into memory fresh from the system, whose pages are cleared at their first use, 1 GiB
-/// takes 73 ms with eight and 48 ms with twelve.
+/// The most threads that fill or empty staging buffers; with more, the host's memory is the bottleneck. Eight are enough
+/// for memory that was used before. Memory fresh from the system is cleared page by page at its first use: 1 GiB into such
+/// memory takes 73 ms with eight threads and 48 ms with twelve.
 const MAX_COPIERS: usize = 12;
 
-/// The largest number of copiers that are kept for later copies: a call copies both ways at once. Their buffers have at most
-/// 192 MiB.
+/// The most copiers that are kept for later copies: a call copies in both directions at the same time. Their buffers take
+/// at most 192 MiB.
 const MAX_KEPT_COPIERS: usize = 24;
 
 /// A stream and page-locked staging buffers, for one thread.
 struct Copier {
     stream: Stream,
     staging: Vec<PageLocked>,
-    /// The events after the last copy from or to each buffer.
+    /// For each buffer an event that is recorded after its last copy.
     copied: Vec<Event>,
 }
 
-/// Device memory that slices of an image are copied to or from: rows `pitch` bytes apart, without gaps between slices. The
-/// copies come after what `stream` has queued, and what it queues from then on comes after an upload.
+/// Device memory to or from which slices of an image are copied: rows are `pitch` bytes apart, without gaps between slices.
+/// Copies wait for the work that is queued on `stream`; work that is queued on it later waits for an upload.
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceRows<'a> {
     pub(crate) stream: &'a Stream,
@@ -73,14 +74,14 @@ pub(crate) struct DeviceRows<'a> {
 }
 
 impl DeviceRows<'_> {
-    /// Returns the side of a copy from slice, row and byte on, of slices of `height` rows.
+    /// Returns the location of a part of an image whose slices have `height` rows, as one side of a copy.
     fn after(&self, place: Place, height: usize, pixel_bytes: usize) -> Side {
         self.side.after((place.z * height + place.y) * self.pitch + place.x * pixel_bytes)
     }
 }
 
-/// The copiers of a device that are not in use. All contexts on the device share them, because making page-locked
-/// memory takes longer than most copies.
+/// The unused copiers of a device. All contexts on the device share them, because making page-locked memory takes longer
+/// than most copies.
 pub(crate) struct Transfer {
     copiers: Mutex<Vec<Copier>>,
     context: Arc<CudaContext>,
@@ -96,7 +97,8 @@ struct Leased<'a> {
 }
 
 impl Leased<'_> {
-    /// Makes the copier available while the device may still copy from its buffers; `copied` tells when it has done so.
+    /// Makes the copier available although the device may still copy from its buffers. The events `copied` tell when that
+    /// is done.
     fn give_back(mut self) {
         if let Some(copier) = self.copier.take() {
             self.transfer.keep(copier);
@@ -110,8 +112,8 @@ impl Leased<'_> {
 
 impl Drop for Leased<'_> {
     fn drop(&mut self) {
-        // After an error or a panic the caller frees memory to which the copier may still copy. A copier whose stream
-        // failed is freed.
+        // Wait, because after an error or a panic the caller frees memory to which the copier may still copy. A copier
+        // whose stream has failed is freed.
         if let Some(copier) = self.copier.take()
             && copier.stream.synchronize().is_ok()
         {
@@ -120,8 +122,8 @@ impl Drop for Leased<'_> {
     }
 }
 
-/// A copy that is divided into parts, each with the number of its image: the number of threads, and of the staging buffers
-/// that each of them uses. A thread that has many parts in flight leaves too few for the others at the end.
+/// A copy that is divided into parts, each with the number of its image; the number of threads, and the number of staging
+/// buffers of each. Threads must not have too many parts in flight, because then some would have nothing to do at the end.
 struct Division<I> {
     copiers: usize,
     buffers: usize,
@@ -134,7 +136,7 @@ fn next<T>(parts: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
 }
 
 impl Transfer {
-    /// Returns that of a device, which its contexts share.
+    /// Returns the copiers of a device, which its contexts share.
     pub(super) fn of_device(index: u32, context: &Arc<CudaContext>) -> Arc<Self> {
         let mut transfers = TRANSFERS.lock().unwrap_or_else(|e| e.into_inner());
         transfers.retain(|(_, shared)| shared.strong_count() > 0);
@@ -148,7 +150,7 @@ impl Transfer {
         shared
     }
 
-    /// Frees the copiers that are not in use.
+    /// Frees the unused copiers.
     pub(super) fn trim(&self) {
         let copiers = std::mem::take(&mut *self.copiers.lock().unwrap_or_else(|e| e.into_inner()));
         drop(copiers);
@@ -162,7 +164,7 @@ impl Transfer {
         }
     }
 
-    /// Returns a copier that was not in use, or else a new one. It has at least `buffers` staging buffers.
+    /// Returns an unused copier, or a new one, with at least `buffers` staging buffers.
     fn lease(&self, buffers: usize) -> Result<Leased<'_>> {
         let kept = self.copiers.lock().unwrap_or_else(|e| e.into_inner()).pop();
         let mut copier = match kept {
@@ -195,7 +197,7 @@ impl Transfer {
         Ok(Division { copiers, buffers, parts: Mutex::new(parts.into_iter()) })
     }
 
-    /// Returns an event after what the stream of each image has queued.
+    /// Returns for the stream of each image an event after the work that is queued on it.
     fn record_ready<'a>(&self, rows: impl Iterator<Item = DeviceRows<'a>>) -> Result<Vec<Event>> {
         rows.map(|rows| {
             let ready = Event::untimed(&self.context)?;
@@ -224,17 +226,17 @@ impl Transfer {
             if failure.get().is_none()
                 && let Err(error) = one()
             {
-                // The first error is reported.
+                // Only the first error is reported.
                 let _ = failure.set(error);
             }
         };
-        // None of these threads waits for another one. Those of a parallel iterator do, and meanwhile take up work of other calls:
-        // an upload would then last as long as the download beside it.
+        // Use tasks that do not wait for each other. The threads of a parallel iterator wait, and meanwhile take up work of
+        // other calls, so that an upload would take as long as a concurrent download.
         pool.in_place_scope(|scope| {
             (1..copiers).for_each(|_| scope.spawn(|_| run()));
             run();
         });
-        // A worker thread that waits for others may have worked for another device.
+        // This worker thread may have worked for another device before.
         let bound = self.bind();
         failure.into_inner().map_or(bound, Err)
     }
@@ -244,8 +246,8 @@ impl Transfer {
         self.context.bind_to_thread().map_err(|e| super::failed("activate the CUDA context", e))
     }
 
-    /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own. The image
-    /// has been read when this returns, unless it is page-locked. The ticker can cancel it.
+    /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own target. The
+    /// image has been read when this returns, unless it is page-locked. The ticker can cancel it.
     pub(crate) fn upload(
         &self,
         pool: &ThreadPool,
@@ -276,7 +278,7 @@ impl Transfer {
     ) -> Result<()> {
         let pixel_bytes = size_of::<T>();
         let (direct, staged): (Vec<_>, Vec<_>) = images.into_iter().partition(|(view, _)| is_direct(view));
-        // 1. Page-locked memory is copied as it is.
+        // 1. Page-locked memory is copied directly.
         let mut queued = 0;
         for (view, to) in direct {
             let (_, height, width) = view.dim();
@@ -292,16 +294,17 @@ impl Transfer {
         if staged.is_empty() {
             return Ok(());
         }
-        // 2. Other memory goes through staging buffers: the thread fills one while the device copies the other.
+        // 2. Other memory goes through staging buffers: a thread fills one while the device copies another.
         let (views, to): (Vec<_>, Vec<_>) =
             staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
         let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
         let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at)?;
         self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
-            // The copies of a copier are made in order, so the last one of an image stands for all of them.
+            // The copies of a copier are done in order, so it is enough to wait for the last one of an image.
             let mut last: Option<(usize, usize)> = None;
             for index in (0..buffers).cycle() {
-                // After a cancellation what was begun is completed, so that nothing is under way when the buffers are freed.
+                // After a cancellation, complete the copies that have begun, so that none is in progress when the buffers
+                // are freed.
                 let part = if ticker.is_cancelled() { None } else { next(&parts) };
                 if let Some((image, buffer)) = last
                     && part.as_ref().is_none_or(|(next, ..)| *next != image)
@@ -324,9 +327,9 @@ impl Transfer {
         ticker.check()
     }
 
-    /// Copies from device memory to slices of an image in host or device memory, from each device memory to its own range
-    /// of slices, in ascending order. Returns when an image in host memory that is not page-locked has been written; else
-    /// the streams write it. The ticker can cancel it.
+    /// Copies from device memory to slices of an image in host or device memory, from each source to its own range of
+    /// slices, in ascending order. An image in host memory that is not page-locked has been written when this returns;
+    /// other images are written by the streams. The ticker can cancel it.
     pub(crate) fn download(
         &self,
         pool: &ThreadPool,
@@ -372,7 +375,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// Downloads as many elements as `to` has, which follow one another in device memory, on a stream.
+    /// Downloads a contiguous list of elements to `to`, after the work that is queued on the stream.
     pub(crate) fn download_list<T: Pod + Send + Sync>(
         &self,
         pool: &ThreadPool,
@@ -398,7 +401,7 @@ impl Transfer {
     ) -> Result<()> {
         let pixel_bytes = size_of::<T>();
         let (direct, staged): (Vec<_>, Vec<_>) = images.into_iter().partition(|(view, _)| is_direct(&view.view()));
-        // 1. Page-locked memory is copied to as it is.
+        // 1. Page-locked memory is written directly.
         let mut queued = 0;
         for (mut view, from) in direct {
             let (strides, shape) = ([view.strides()[0], view.strides()[1], view.strides()[2]], view.dim());
@@ -414,7 +417,7 @@ impl Transfer {
         if staged.is_empty() {
             return Ok(());
         }
-        // 2. Other memory goes through staging buffers: the device fills one while the thread empties the other.
+        // 2. Other memory goes through staging buffers: the device fills one while a thread empties another.
         let (mut views, mut from) = (Vec::new(), Vec::new());
         for (mut view, rows) in staged {
             if let Some(values) = view.as_slice_mut() {
@@ -455,8 +458,8 @@ impl Transfer {
     }
 }
 
-/// Counts the bytes of copies that are queued on a stream. Waits for them after each [`MAX_QUEUED_BYTES`], so that a
-/// cancellation does not have to wait for more.
+/// Counts the bytes of copies that are queued on a stream, and waits for the stream after each [`MAX_QUEUED_BYTES`], so
+/// that a cancellation takes effect in time.
 fn wait_now_and_then(stream: &Stream, queued: &mut usize, bytes: usize, ticker: &Ticker) -> Result<()> {
     *queued += bytes.max(LEAST_QUEUED_BYTES);
     if *queued >= MAX_QUEUED_BYTES {
@@ -472,8 +475,8 @@ fn bytes_of<T>(view: &ArrayView3<'_, T>) -> usize {
     view.len() * size_of::<T>()
 }
 
-/// Returns for each run of rows that are the same number of bytes apart its first slice, its rows, and those bytes: one
-/// run if the slices have no gaps between them or one row each, else one for each slice.
+/// Returns the runs of equidistant rows of an image: for each its first slice, its number of rows, and the bytes from row
+/// to row. There is a single run if slices have no gaps between them or one row each, otherwise a run for each slice.
 fn runs_of_rows(
     strides: &[isize],
     (depth, height, width): (usize, usize, usize),
@@ -521,7 +524,7 @@ fn empty<T: Pod>(buffer: &[u8], mut part: ArrayViewMut3<'_, T>) {
     }
 }
 
-/// Returns whether the device copies from and to this memory itself: it is page-locked, and its rows are contiguous, and
+/// Tells whether the device can copy from and to this memory directly: it is page-locked, and its rows are contiguous and
 /// not too far apart.
 fn is_direct<T>(view: &ArrayView3<'_, T>) -> bool {
     let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
@@ -534,7 +537,7 @@ fn is_direct<T>(view: &ArrayView3<'_, T>) -> bool {
     contiguous_rows && near && is_pinned(first) && is_pinned(last)
 }
 
-/// Returns whether the device writes to an output itself.
+/// Tells whether the device writes to an output directly.
 pub(crate) fn output_is_direct(output: &ImageMut<'_>) -> bool {
     on_host!(ImageMut, output, view => is_direct(&view.view()), true)
 }

@@ -17,7 +17,8 @@ pub(crate) struct DeviceSlices {
     pub(crate) strides: [usize; 2],
 }
 
-/// The way of an input's slices to the device: device memory is used as it is, host memory is copied to a buffer.
+/// Brings an input's slices to the device: pixels in device memory are used directly, pixels in host memory are copied to a
+/// buffer.
 pub(crate) struct Upload {
     /// The buffer of an input in host memory.
     buffer: Option<Buffer>,
@@ -27,7 +28,7 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
-    /// Makes the buffer for up to `slices` slices of `input`, in rows that begin at multiples of `alignment` bytes.
+    /// Makes the buffer for up to `slices` slices of `input`, with rows that begin at multiples of `alignment` bytes.
     pub(crate) fn new(cuda: &Cuda, input: &Image<'_>, slices: usize, alignment: usize) -> Result<Self> {
         let [width, height, _] = input.shape();
         let pitch = (width * input.pixel_type().bytes()).next_multiple_of(alignment);
@@ -49,8 +50,8 @@ impl Upload {
         }
     }
 
-    /// Queues the copies of slices of the input to the device, of each range by its own stream and to its own buffer,
-    /// unless they are there.
+    /// Queues the copies of slices of the input to the device, unless they are there already. Each range has its own stream
+    /// and its own buffer.
     pub(crate) fn queue<'a>(
         pool: &ThreadPool,
         input: &Image<'_>,

@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::image::{extend, push};
 use ndarray::Axis;
 
-/// A part of an image that fits into a staging buffer: whole slices, rows of one slice, or a part of one row. The fields
-/// are its first slice, row and column.
+/// The position of a part of an image that fits into a staging buffer: its first slice, row and column. A part is whole
+/// slices, rows of one slice, or a part of one row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) z: usize,
@@ -13,7 +13,7 @@ pub(super) struct Place {
     pub(super) x: usize,
 }
 
-/// Splits `view`, of `length` along `axis`, into parts of at most `most`, each with its first index.
+/// Splits `view`, whose length along `axis` is `length`, into parts of at most `most` along it, each with its first index.
 fn split<V>(
     view: V,
     axis: usize,
