@@ -19,11 +19,11 @@
  *   element types of arrays (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point,
  *   isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
  *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
- * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
- *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
- *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
- *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image and the
+ * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the params
+ *   structs: name, title, help, type, range, default and offset. A value out of its range is an error that names the
+ *   parameter, even if the call does not use it. An automatic parameter is computed from the image by the operation: if the
+ *   field allows this, request it with ISOLINE_AUTOMATIC in a double or 0 in an integer.
+ * - Outputs. Output arguments come last and are written only on success, except for the pixels of an output image and the
  *   elements of an array: a call that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or
  *   _PANIC may have written any part of them. After another error, such as a wrong argument, they are untouched.
  * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_lines,
@@ -36,10 +36,10 @@
  *   ISOLINE_PANIC, and it can only be freed.
  *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
- * - Automatic ranges of pixels are from the smallest to the largest finite pixel, of all slices, but without single hot or dead
- *   ones. With H the largest value that two adjacent pixels (along x or y) both reach, and L the smallest that two both do not
- *   exceed, pixels above H + (H - L) or below L - (H - L) are such ones. Where H < L, as in a chessboard, all finite pixels
- *   count.
+ * - Automatic ranges of pixels extend from the smallest to the largest finite pixel of all slices, except for isolated hot
+ *   or dead pixels. H is the largest value that two adjacent pixels (along x or y) both reach, and L is the smallest value
+ *   that two adjacent pixels both do not exceed; pixels above H + (H - L) or below L - (H - L) are ignored. If H < L, as in
+ *   a chessboard, all finite pixels count.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
  * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,
@@ -48,53 +48,54 @@
  * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
  *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
  *   ensure them. A thread that makes calls must have a stack of at least 256 KiB, as it has by default.
- * - Floating point. A call runs with rounding to nearest, with denormal numbers and without traps, whatever the
- *   environment of the calling thread (that of -ffast-math, for example), which has its own back when the call returns, but
- *   not in callbacks.
+ * - Floating point. A call runs with rounding to nearest, with denormal numbers and without traps, whatever the environment
+ *   of the calling thread is (for example with -ffast-math). The environment of the thread is restored when the call
+ *   returns, but not in callbacks.
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
- *   written to the standard output or error output: the logger, if there is one, is given the cause.
- * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and what it
- *   used can be used again. The process may be ended only where the system refuses small allocations too, of at most
- *   16 KiB, whose size does not depend on the data, and where the system promises more memory than it has, as Linux does
- *   by default: it ends the process that uses it. A limit (RLIMIT_AS, or that of a batch system) makes it refuse instead.
+ *   written to the standard output or error output; the cause is passed to the logger, if there is one.
+ * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and its
+ *   objects can be used again. The process may be ended in two cases only: if the system refuses even small allocations of
+ *   at most 16 KiB, whose size does not depend on the data, and if the system promises more memory than it has, as Linux
+ *   does by default, and then ends the process that uses it. With a limit (RLIMIT_AS, or that of a batch system) the system
+ *   refuses the memory instead.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Forks. The child of a fork() does not have the threads and the CUDA driver of the parent's contexts and solvers: a call
- *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on
- *   "cpu"; CUDA does not work in the child of a process that has used it. isoline_buffer_free says what holds for
- *   buffers.
+ *   with one of these returns ISOLINE_UNSUPPORTED, and freeing one does nothing. The child may make its own contexts on
+ *   "cpu"; CUDA does not work in the child of a process that has used it. For buffers see isoline_buffer_free.
  * - Callbacks. The progress callback, and those that read and write slices (ISOLINE_SLICES), are called on the calling
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
  *   such a re-entrant call returns ISOLINE_BUSY. isoline_context_device, isoline_context_set_memory_limit,
- *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the calls of other
- *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
- *   returns ISOLINE_BUSY instead. They may make another CUDA context current. The logger may be called on any thread that
- *   is inside a call, and on threads of the library.
+ *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the
+ *   calls of other threads on them. If threads inside callbacks would wait for each other in a cycle, the call that would
+ *   complete the cycle returns ISOLINE_BUSY instead. They may make another CUDA context current. The logger may be called
+ *   on any thread that is inside a call, and on threads of the library.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
- *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for those of
- *   other threads on its context or solver, the flag alone ends it. The flag ends calls without a callback, too, so that
- *   each of them may return that status. The
- *   driver cannot be interrupted while it opens a device or page-locks a buffer: the call returns, and a thread of the library
- *   waits for the driver and gives back what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
- *   the driver's own compiler, which the first call of an operation runs on cards for which the library has no machine code
- *   (compute capability 10.x, and later than 12.x).
- * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several and the
- *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its
- *   data do not fit into the free memory of that device, or have more pixels along an axis than its kernels can index. So does a call that is expected to finish there first, if the CPU
- *   gives the same bits: distance, isosurface, edge drawing with the default sigma, and up to 1024 iterations of the edge strength. For that the
- *   first call of each kind on a machine measures both devices, in less than a second, and keeps the times in the user's
- *   cache folder, as isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give
- *   the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. In the
- *   callbacks of a call the primary context of its device may be the current CUDA context. When the call returns, the
- *   current context is the one from before the call.
- * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
- *   and CUDA give the same bits, with these exceptions: iterations of the edge strength by ISOLINE_EDGE_STRENGTH_SCALAR, or on
- *   CPUs without fused multiply-add, agree within 1e-6 up to 200 iterations. Converged edge strengths agree within the
- *   tolerance, down to 1e-5. Distances d have the same bits where single precision holds 4 d² exactly (with equal spacings:
- *   below 2048 pixels) and agree within 1e-6 of d elsewhere. After 200 iterations of a level set the masks agree to a Dice
- *   coefficient of 0.9999, and φ within two voxels of the front to 1e-3 of the smallest side of a voxel.
+ *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for calls of
+ *   other threads on its context or solver, only the flag can cancel it. The flag also cancels calls without a callback, so
+ *   any of them may return that status. The driver cannot be interrupted while it opens a device or page-locks a buffer:
+ *   the call returns, and a thread of the library waits for the driver and frees the result. Three things cannot be
+ *   cancelled: functions that free an object; isoline_device_count, whose first call starts the driver; and the driver's
+ *   own compiler, which runs in the first call of an operation on GPUs for which the library has no machine code (compute
+ *   capability 10.x, and later than 12.x).
+ * - Devices. "auto" selects the working CUDA device with the most free memory (if there are several and the driver's
+ *   library NVML does not know their free memory, each is opened briefly), or the CPU if there is none. A call runs on the
+ *   CPU instead if its data do not fit into the free memory of that device, or have more pixels along an axis than its
+ *   kernels can index. If the CPU gives the same bits (distance, isosurface, edge drawing with the default sigma, and up to
+ *   1024 iterations of the edge strength), a call also runs on the CPU if it is expected to finish there first. For that,
+ *   the first call of each kind on a machine times both devices, in less than a second, and keeps the times in the user's
+ *   cache folder, in isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the
+ *   cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. In the callbacks
+ *   of a call the primary context of its device may be the current CUDA context. When the call returns, the current context
+ *   is the one from before the call.
+ * - Results. The number of threads never changes a bit of a result, and every run gives the same bits. CPU and CUDA give
+ *   the same bits, with these exceptions: iterations of the edge strength with ISOLINE_EDGE_STRENGTH_SCALAR, or on CPUs
+ *   without fused multiply-add, agree within 1e-6 up to 200 iterations. Converged edge strengths agree within the
+ *   tolerance, down to 1e-5. Distances d have the same bits if single precision can hold 4 d² exactly (with equal spacings:
+ *   below 2048 pixels); otherwise they agree within 1e-6 of d. After 200 iterations of a level set the masks agree to a
+ *   Dice coefficient of 0.9999, and φ within two voxels of the front to 1e-3 of the smallest side of a voxel.
  */
 
 #ifndef ISOLINE_H
@@ -119,7 +120,7 @@
 #endif
 
 /**
- * Begins an enum of 32 bits, whose name is a type in C, too: with C23 and in C++ the enum itself, in older C uint32_t.
+ * Begins an enum of 32 bits whose name is also a type in C: the enum itself in C23 and C++, and uint32_t in older C.
  */
 #ifdef __cplusplus
 #define ISOLINE_ENUM(name) enum name : uint32_t
@@ -234,7 +235,7 @@ const char *isoline_last_error(void);
 ISOLINE_ENUM(isoline_log_level) {
     /** No messages. */
     ISOLINE_LOG_OFF = 0,
-    /** Failures that no call returns, such as the place of an internal error (ISOLINE_PANIC). */
+    /** Failures that no call returns, such as the location of an internal error (ISOLINE_PANIC). */
     ISOLINE_LOG_ERROR = 1,
     /** Warnings, such as a call that fell back to the CPU because its data did not fit into the memory of the GPU. */
     ISOLINE_LOG_WARN = 2,
@@ -245,10 +246,11 @@ ISOLINE_ENUM(isoline_log_level) {
 };
 
 /**
- * Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
- * any thread that is inside a call of this library, on threads of the library, for which such a call waits or which end what
- * a cancelled call has begun, and on several at the same time. So it must not wait for the thread that made a call. It must
- * not throw or call longjmp. Of this library it may call isoline_set_logger, and functions that need no context.
+ * Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on any
+ * thread that is inside a call of this library, on threads of the library, and on several threads at the same time. A call
+ * may wait for a thread of the library, and such a thread may also complete what a cancelled call has begun. So the
+ * function must not wait for a thread that made a call. It must not throw or call longjmp. It may call isoline_set_logger
+ * and functions of this library that need no context.
  */
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
 
@@ -257,7 +259,8 @@ typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
  *
  * @param function receives the messages; NULL for none, which is the default.
  * @param user passed to `function` unchanged; may be NULL. It must stay valid until another logger is set and all calls
- *   that began before have returned. What a cancelled call has begun may log even later, so that it is best never freed.
+ *   that began before have returned. Work that a cancelled call has begun may log even later, so it is best never to free
+ *   it.
  * @param max the most detailed level to log, an isoline_log_level.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program
  *   that has set its own logger. May be called on any thread; a message that is being logged on another thread may
@@ -311,18 +314,15 @@ typedef struct {
     char id[16];
     /** The name of the product, in UTF-8. */
     char name[128];
-    /**
-     * A sentence that says why the device can be used or not, and for a context's device why it was selected, in
-     * UTF-8.
-     */
+    /** A sentence that says why the device can be used or not or, for a context's device, why it was selected; in UTF-8. */
     char reason[512];
 } isoline_device;
 
 /**
- * Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If
- * CUDA cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda"
- * and `usable` 0 gives the reason. This function opens no device. The driver is loaded once in a process: restart
- * the program after installing one. Never fails. May be called on any thread.
+ * Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If CUDA
+ * cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda" and
+ * `usable` 0 gives the reason. This function opens no device. The driver is loaded once per process: restart the program
+ * after installing one. Never fails. May be called on any thread.
  */
 size_t isoline_device_count(void);
 
@@ -330,8 +330,8 @@ size_t isoline_device_count(void);
 isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
 
 /**
- * Describes one device. A CUDA device is opened for a moment to test it and to read its free memory, which takes 0.1
- * to 0.2 s if no context is open on it.
+ * Describes one device. A CUDA device is opened briefly, to test it and to read its free memory, which takes 0.1 to 0.2 s
+ * if no context is open on it.
  *
  * @param index less than isoline_device_count().
  * @param out a struct after isoline_device_init; written on success.
@@ -350,14 +350,14 @@ typedef struct isoline_context isoline_context;
  * them.
  *
  * @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works), "cuda:N", a list such as
- *   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
- *   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
+ *   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects the working
+ *   CUDA device with the most free memory, or the CPU if there is none; a device that is named never falls back to
  *   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
- *   the targets of region snakes: each gets a contiguous range of them, with the results of one device. Volumes of images
- *   in host memory are cut into slabs along z, one for each device, with the results of one, in a number of iterations of
- *   edge strength and in level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE). All else runs on the first one of the
- *   list: other volumes and level sets, single slices, and images in CUDA memory, which must be that device's. A call that
- *   fails on one device ends on the others, too.
+ *   the targets of region snakes: each gets a contiguous range, and the results are the same as on one device. For
+ *   iterations of edge strength and for level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE), volumes in host memory
+ *   are cut into slabs along z, one for each device, also with the same results. Everything else runs on the first device
+ *   of the list: other volumes and level sets, single slices, and images in CUDA memory, which must be in the memory of
+ *   that device. A call that fails on one device ends on the others, too.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
  *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
@@ -368,8 +368,8 @@ isoline_status isoline_context_new(const char *device,
                                    isoline_context **out);
 
 /**
- * Describes a context's device; its `reason` says why the device was selected. Of a list it is the first device, and the
- * reason names all.
+ * Describes a context's device; its `reason` says why the device was selected. For a list this is the first device, and
+ * the reason names all devices.
  *
  * @param context not NULL.
  * @param out a struct after isoline_device_init; written on success.
@@ -380,16 +380,16 @@ isoline_status isoline_context_device(const isoline_context *context,
                                       isoline_device *out);
 
 /**
- * Sets the memory budget of a context: the device memory that each of its calls may use, beside what level sets and snakes of
- * earlier calls keep.
+ * Sets the memory budget of a context: the device memory that each of its calls may use, in addition to the memory that
+ * level sets and snakes of earlier calls keep.
  *
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
- *   call starts. The distance, the edge strength and the isosurface of a volume that need more are computed in
- *   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
- *   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
- *   back to the CPU. A buffer of the device counts as a multiple of 64 KiB, so that a limit of a few MiB may be
- *   exceeded by that. The limit has no effect on a CPU context.
+ *   call starts. If a volume needs more, its distance, edge strength and isosurface are computed in parts, with the same
+ *   bits, and a level set with a narrow band stores φ near the front only, see isoline_level_set_new. Any other call that
+ *   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The size of each device buffer is
+ *   rounded up to a multiple of 64 KiB, by which a limit of a few MiB may be exceeded. The limit has no effect on a CPU
+ *   context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -421,16 +421,16 @@ void isoline_context_free(isoline_context *context);
  */
 
 /**
- * Makes a buffer: host memory for images, from and to which a context's calls are fastest. On a CUDA device it is
- * page-locked, so that the device copies it directly; on every device a large one is in huge pages, so that its first
- * use takes less time. It is ordinary memory for everything else: any context, thread and program code may use it.
+ * Makes a buffer: host memory for images with which the calls of a context are fastest. On a CUDA device it is
+ * page-locked, so that the device copies it directly; on every device a large buffer is in huge pages, so that its first
+ * use takes less time. Otherwise it is ordinary memory: any context, thread and program code may use it.
  *
- * The contents are undefined: zeros, or what an earlier buffer of this process held. The address is a multiple of 65536,
- * for 2 MiB and more a multiple of 2 MiB.
+ * The initial contents are unspecified: zeros, or the contents of an earlier buffer of this process. The address is a
+ * multiple of 65536, or of 2 MiB for 2 MiB and more.
  *
- * If the system refuses to page-lock it, or if it is more than half of the free memory, a buffer that is not page-locked
- * is made, on "auto" and on a named device alike, and a warning is logged with the reason: calls have the same results
- * with it, and take longer.
+ * If the system refuses to page-lock it, or if it is more than half of the free memory, the buffer is not page-locked, on
+ * "auto" and on a named device alike, and a warning with the reason is logged. Calls with such a buffer have the same
+ * results, but take longer.
  *
  * @param context not NULL. It may be freed before the buffer; a page-locked buffer keeps the device open. May be in a
  *   call, also in one whose callback calls this function.
@@ -449,12 +449,11 @@ isoline_status isoline_buffer_new(const isoline_context *context,
  * isoline_context_trim when no buffer has been needed for a while, such as 30 s. After the end of the context the memory
  * is released at once.
  *
- * An address that is not that of a buffer is ignored, and a warning is logged. That of a buffer which was freed before is no
- * buffer's only until isoline_buffer_new gives it again: freeing it twice may free what another part of the program uses, as
- * with free(). Ignored is also, in
- * the child of a fork, the address of a buffer of the parent: it is released when the child ends. Until then the child may
- * use its memory, which is a copy of the parent's, with undefined contents if the buffer is page-locked. May be called on
- * any thread.
+ * An address that is not that of a buffer is ignored, and a warning is logged. But isoline_buffer_new may return the
+ * address of a freed buffer again, so freeing a buffer twice may free a buffer that another part of the program uses, as
+ * with free(). In the child of a fork, buffers of the parent are ignored, too; they are released when the child ends.
+ * Until then the child may use their memory, which is a copy of the parent's, with undefined contents if the buffer is
+ * page-locked. May be called on any thread.
  *
  * @param buffer the address that isoline_buffer_new has given; may be NULL.
  */
@@ -493,24 +492,24 @@ isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_s
 
 /**
  * Sets the cancel flag of the calling thread. While `*flag` is not 0, the calls that this thread makes into Isoline end
- * with ISOLINE_CANCELLED within 100 ms of work, those without a progress callback, too. So a call is cancelled by any other
- * thread, or by a signal handler, that writes to the flag.
+ * with ISOLINE_CANCELLED within 100 ms of work, even calls without a progress callback. So any other thread, or a signal
+ * handler, can cancel a call by writing to the flag.
  *
  * The library only reads the flag, at any time while a call of this thread runs. It never resets it: a flag that is not 0
- * ends the next call, too, and a flag that is set just before the call begins is not lost. A call that has less than 100 ms
- * to go may end as usual, and one that takes less than that may not look at the flag at all. Write to the flag by atomic
+ * ends the next call, too, and a flag that is set just before the call begins is not lost. A call with less than 100 ms of
+ * work left may end as usual, and a call that takes less than that may never read the flag. Write to the flag by atomic
  * operations (an `atomic_int` of C11; `std::atomic<int>`; in a signal handler a `volatile sig_atomic_t` where that is an
  * int). A thread that has never called this function has no flag.
  *
- * A call that the flag ends leaves its outputs as a call does that its callback cancels. Of the arrays of
- * isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth a part may
- * have been written, too. Solvers are as before the call, or after its last whole iteration.
+ * A call that the flag cancels leaves its outputs in the same state as a call that its callback cancels. Parts of the
+ * arrays of isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth
+ * may also have been written. Solvers are in the state before the call, or after its last complete iteration.
  *
- * Not ended by the flag: what frees an object. While a device is opened or a buffer page-locked, the call returns, and the
- * driver goes on on a thread of the library ("Cancel" above).
+ * The flag does not affect functions that free an object. If it is set while a device is opened or a buffer is
+ * page-locked, the call returns, and the driver completes its work on a thread of the library ("Cancel" above).
  *
  * @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
- * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
+ * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is not a multiple of the size of an int;
  *   ISOLINE_BUSY in a callback. May be called on any thread, for itself.
  */
 isoline_status isoline_set_cancel_flag(const int *flag);
@@ -533,8 +532,8 @@ typedef struct {
      */
     uint32_t converged;
     /**
-     * The number of iterations that the call has done, of a region snake those since its start; multigrid counts its cycles.
-     * For a stack, the largest number of any slice.
+     * The number of iterations that the call has done; for a region snake, since its start; for the converged edge
+     * strength, the number of multigrid cycles. For a stack, the largest number of any slice.
      */
     uint64_t iterations;
     /** The number of slices that were finished and written. */
@@ -551,8 +550,8 @@ typedef struct {
     /** The time spent in copies from the device, in seconds; 0 on the CPU. */
     double seconds_download;
     /**
-     * The residual of converged edge strength, the estimated largest error of the result after the last cycle, which may exceed
-     * 1 where a few cycles have left it far off; NaN for all other operations.
+     * The residual of the converged edge strength: the estimated largest error of the result after the last cycle. It may
+     * exceed 1 if there were too few cycles. NaN for all other operations.
      */
     double residual;
     /** The largest amount of device memory in use at one time, in bytes; 0 on the CPU. */
@@ -563,15 +562,16 @@ typedef struct {
     uint32_t outcome;
     /**
      * The number of devices that took part, at least 1 in a report that was written. With a context on a list of devices
-     * more where slices or targets were dealt out: the first ones of the list. `device_index` and `device_name` are
-     * then those of the first one; times of copies and computation, and memory, those of the one that has the most.
+     * it is larger if slices or targets were divided among the first ones of the list. `device_index` and `device_name`
+     * are then those of the first device; the times of copies and computation, and the memory, are the largest of any
+     * device.
      */
     uint32_t device_count;
     /**
-     * The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
-     * or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
-     * rows of the pass along z; of edge strength and of an isosurface, the slabs of slices. 1 in a report that was written
-     * if no volume was cut.
+     * The number of parts that were copied to the GPU and computed one after the other because a volume did not fit into
+     * its memory, or into the context's memory limit. For a distance these are the slabs of slices of the passes along x
+     * and y, and the slabs of rows of the pass along z; for edge strength and an isosurface, the slabs of slices. 1 in a
+     * report that was written if no volume was cut.
      */
     uint64_t part_count;
 } isoline_report;
@@ -613,27 +613,24 @@ ISOLINE_ENUM(isoline_memory) {
      */
     ISOLINE_CUDA = 1,
     /**
-     * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into
-     * memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2
-     * dimensions) and axes, edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments,
-     * isolines, isosurfaces, the distance, and region snakes in one call (isoline_snake_run) with their labels and
-     * masks. The other images of such a call may be in host memory, or slices too; in CUDA memory only the input of
-     * region snakes may be. The results have the same bits as those from memory; the distance of a volume those of the
-     * CPU.
+     * No memory: callbacks read the slices of an input, and write the slices of an output, so images need not fit into
+     * memory. Only calls that work slice by slice accept this: the edge strength (in the converged mode with 2 dimensions)
+     * and its axes; edge drawing, its maps and its threshold, and lines, circles and ellipses along its segments;
+     * isolines; isosurfaces; the distance with 2 dimensions; and region snakes in one call (isoline_snake_run), with their
+     * labels and masks. The other images of such a call may be in host memory, or also slices; only the input of region
+     * snakes may be in CUDA memory. The results have the same bits as for images in memory.
      *
-     * Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
-     * number that it gets. Where a parameter is automatic and depends on the whole stack, one pass over all slices comes
-     * before; for an automatic gradient threshold up to 16 slices are read.
+     * Slices are read in ascending order, each once; region snakes read only slices that have polygons, so a callback must
+     * use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
+     * before; for an automatic gradient threshold, up to 16 slices are.
      *
-     * The call reads a batch of slices, and writes the one before, while the device computes another: at most two batches are
-     * in memory. A batch has 64 MiB of input and output, and
-     * - at least 1 slice for each device; on CUDA 4, if these have at most 1 GiB;
-     * - for n iterations of edge strength of a volume at least 2n slices for each device, and n more of the input on either
-     *   side. 2n slices that both batches need are kept beside them, and the CPU computes in two float32 for each voxel;
-     * - for an isosurface 2 more slices of the input on either side.
-     *
-     * The distance of a volume also has a group of columns of 128 MiB in memory, and all its values in a temporary file, if
-     * its output is slices (isoline_distance).
+     * The call reads a batch of slices and writes the previous results while the device computes another batch; at most
+     * two batches are in memory. A batch has 64 MiB of input and output, and
+     * - at least 1 slice for each device, or 4 on CUDA if these have at most 1 GiB;
+     * - for n iterations of edge strength of a volume, at least 2n slices for each device, and n more slices of the input
+     *   on either side. In addition, 2n slices that both batches need are kept, and the CPU uses two float32 for each
+     *   voxel;
+     * - for an isosurface, 2 more slices of the input on either side.
      *
      * Searches along segments and region snakes have 1 slice in memory.
      */
@@ -649,18 +646,18 @@ ISOLINE_ENUM(isoline_foreground) {
 };
 
 /**
- * Reads slice `slice` of an input, from 0, to `pixels`: width times height pixels of the image's type, packed, which it must
- * fill. Returns NULL if it did; otherwise a sentence in UTF-8 that says why not (for a file strerror(errno) will do), which
- * is copied before the next callback: the call then returns ISOLINE_CALLBACK_FAILED, and the sentence is a part of its
- * message. It is called on the thread that made the call, and, like the progress callback, must not throw, call longjmp
- * or use the context that is calling it. The time that it takes is not bounded by cancels.
+ * Reads slice `slice` of an input, counted from 0. It must fill `pixels`, which has memory for width times height packed
+ * pixels of the image's type, and return NULL. If it fails, it returns a sentence in UTF-8 that says why (for a file,
+ * strerror(errno) will do), which is copied before the next callback; the call then returns ISOLINE_CALLBACK_FAILED, with
+ * the sentence in its message. The function is called on the thread that made the call and, like the progress callback,
+ * must not throw, call longjmp or use the context that is calling it. A cancellation does not interrupt it.
  */
 typedef const char *(*isoline_read_slice_fn)(void *user, uint64_t slice, void *pixels);
 
 /**
- * Takes slice `slice` of an output, from 0: width times height pixels of the image's type, packed, which are valid during
- * the callback only. It is called once for each slice, in ascending order, as soon as its batch is finished. Returns NULL,
- * or a sentence, and is called, like isoline_read_slice_fn.
+ * Takes slice `slice` of an output, counted from 0: width times height packed pixels of the image's type, which are valid
+ * during the callback only. It is called once for each slice, in ascending order, as soon as its batch is finished. For
+ * its result, and the rules for callbacks, see isoline_read_slice_fn.
  */
 typedef const char *(*isoline_write_slice_fn)(void *user, uint64_t slice, const void *pixels);
 
@@ -690,7 +687,7 @@ typedef struct {
      */
     uint64_t row_stride;
     /**
-     * The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than the
+     * The bytes between the starts of two slices, a multiple of the pixel's size. For an output it must be at least the
      * bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default):
      * packed, height rows.
      */
@@ -737,10 +734,9 @@ typedef struct {
 } isoline_box;
 
 /**
- * Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
- * the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
- * mask are ignored. The time grows with the number of balls and the number of their pixels; isoline_set_cancel_flag
- * can end it.
+ * Sets the pixels of a mask that are inside one or more balls: pixels whose centre is at most the radius away from the
+ * centre of a ball, measured with the mask's spacing. The other pixels are unchanged; parts outside the mask are ignored.
+ * The time grows with the number of balls and of their pixels; isoline_set_cancel_flag can cancel it.
  *
  * @param mask not NULL; ISOLINE_U8, host memory.
  * @param spheres an array of balls, only read. NULL if `count` is 0.
@@ -757,9 +753,9 @@ isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
                                          uint8_t value);
 
 /**
- * Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
+ * Sets the pixels of a mask that are inside one or more boxes: pixels whose centre is between `min` and `max`, both
  * included. The other pixels are unchanged; parts outside the mask are ignored. The time grows with the number of boxes
- * and the number of their pixels; isoline_set_cancel_flag can end it.
+ * and of their pixels; isoline_set_cancel_flag can cancel it.
  *
  * @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
  * @param boxes an array of boxes, only read. NULL if `count` is 0.
@@ -776,11 +772,11 @@ isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
                                        uint8_t value);
 
 /**
- * Sets the pixels of a mask whose centre is inside a polygon, on some of its slices: those from which a ray crosses
- * the outline an odd number of times. A centre on the outline belongs to the side to its right, or below, so that of
- * polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
- * the mask are ignored. The time grows with the number of rows that each side passes, and with the pixels that are set;
- * isoline_set_cancel_flag can end it.
+ * Sets the pixels of a mask whose centre is inside a polygon, on some of its slices; a centre is inside if a ray from it
+ * crosses the outline an odd number of times. A centre on the outline belongs to the side to its right, or below. So if
+ * polygons share a side, a pixel on it belongs to exactly one of them. The other pixels are unchanged; parts outside the
+ * mask are ignored. The time grows with the number of rows that each side passes, and with the number of pixels that are
+ * set; isoline_set_cancel_flag can cancel it.
  *
  * @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
  * @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
@@ -968,7 +964,7 @@ isoline_status isoline_choice_info(size_t operation,
                                    isoline_choice *out);
 
 /**
- * Checks that a value is in a parameter's range. A call of the operation makes the same check, and others that
+ * Checks that a value is in a parameter's range. A call of the operation makes the same check, and further checks that
  * depend on the image or on other parameters.
  *
  * @param operation less than isoline_operation_count().
@@ -1001,20 +997,20 @@ ISOLINE_ENUM(isoline_edge_strength_start) {
     /** The value 0. */
     ISOLINE_EDGE_STRENGTH_START_MASK = 0,
     /**
-     * The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW. Where no
-     * pixel is above another finite one, all are scaled to 0. NaN pixels start at 0.
+     * The input, scaled by start_min and start_max to the range from 0 to 1, and inverted for ISOLINE_FOREGROUND_BELOW. If
+     * all finite pixels are equal, they are scaled to 0. NaN pixels start at 0.
      */
     ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 };
 
 /**
- * The implementation of the iterations; the converged mode has one only. All variants give the same pixels (scalar:
- * within 1e-6 up to 200 iterations) and differ in speed.
+ * The implementation of the iterations; the converged mode has only one. All variants give the same pixels (scalar: within
+ * 1e-6 up to 200 iterations) and differ in speed.
  */
 ISOLINE_ENUM(isoline_edge_strength_variant) {
     /** The fastest variant of the device. */
     ISOLINE_EDGE_STRENGTH_DEFAULT = 0,
-    /** Several iterations for each time that the data are read from memory. CPU and CUDA. */
+    /** Several iterations per pass over memory. CPU and CUDA. */
     ISOLINE_EDGE_STRENGTH_FUSED = 1,
     /** The paper's first design, a tile in shared memory. CUDA only. */
     ISOLINE_EDGE_STRENGTH_SHARED = 2,
@@ -1029,8 +1025,8 @@ typedef struct {
     /** The size of the struct, set by isoline_edge_strength_params_init. */
     uint32_t struct_size;
     /**
-     * 2 (default): each slice is an image of its own, with four neighbours per pixel. 3: the stack is one volume,
-     * with six neighbours per voxel.
+     * 2 (default): each slice is processed separately, with four neighbours per pixel. 3: the stack is one volume, with
+     * six neighbours per voxel.
      */
     uint32_t dimensions;
     /** An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATIONS. */
@@ -1042,21 +1038,21 @@ typedef struct {
     /** An isoline_edge_strength_variant. Default: ISOLINE_EDGE_STRENGTH_DEFAULT. */
     uint32_t variant;
     /**
-     * The number of iterations, 0 to 10,000,000. Default 50. More iterations carry the field further from
-     * the shape, by about the square root of their number in pixels. After every 16th iteration of a call, values
-     * below 2⁻⁸⁰ (8e-25) are set to 0. Not used by the converged mode.
+     * The number of iterations, 0 to 10,000,000. Default 50. More iterations reach farther from the shape, by about the
+     * square root of their number in pixels. After every 16th iteration of a call, values below 2⁻⁸⁰ (8e-25) are set to 0.
+     * Not used by the converged mode.
      */
     uint64_t iterations;
     /**
-     * Converged mode: the largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they do not suffice, or
-     * if 100 cycles have made no smaller change than one before them, the result so far is returned and the report's
+     * Converged mode: the largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they are not enough, or if
+     * the smallest change of a cycle has not decreased for 100 cycles, the result so far is returned and the report's
      * `converged` is 0.
      */
     uint64_t max_cycles;
     /**
-     * ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18
-     * times the largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
-     * exp(-distance/ρ): a larger ρ reaches further and smooths more.
+     * The decay length ρ in pixels or, with 3 dimensions, in the unit of the input's spacing; at least 1e-18, and with 3
+     * dimensions at least 1e-18 times the largest spacing (so that a 32-bit number can hold 1/ρ²). Default 64. The field
+     * decreases as exp(-distance/ρ): a larger ρ reaches farther and smooths more.
      */
     double rho;
     /**
@@ -1072,12 +1068,12 @@ typedef struct {
      */
     double threshold;
     /**
-     * ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0, as smaller ones do. This and start_max
-     * ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else see Automatic ranges at the top. Else both
-     * must be given, this one less than start_max.
+     * ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels up to this value start at 0. If this and start_max are ISOLINE_AUTOMATIC
+     * (default), they are automatic: 0 and 255 for 8-bit images, for other types see Automatic ranges at the top.
+     * Otherwise both must be given, and this one must be less than start_max.
      */
     double start_min;
-    /** ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic. */
+    /** ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels from this value on start at 1. ISOLINE_AUTOMATIC (default): automatic. */
     double start_max;
     /**
      * Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; more
@@ -1086,13 +1082,13 @@ typedef struct {
      */
     double tolerance;
     /**
-     * isoline_edge_strength_axes: the smallest edge strength at which axes and critical points are looked for, more than 0 and
-     * less than 1. Default 1e-4. A smaller one follows axes further from the shape, where v is less exact.
+     * isoline_edge_strength_axes: the smallest edge strength at which axes and critical points are sought, more than 0 and
+     * less than 1. Default 1e-4. A smaller value follows axes farther from the shape, where v is less accurate.
      */
     double axis_min_strength;
     /**
-     * isoline_edge_strength_axes: the smallest length of an axis, in pixels, at least 0. Default 5. A larger one leaves out
-     * more of the short axes that the steps of an outline between pixels make.
+     * isoline_edge_strength_axes: the smallest length of an axis, in pixels, at least 0. Default 5. A larger value removes
+     * more of the short axes that begin at the pixel steps of an outline.
      */
     double axis_min_length;
 } isoline_edge_strength_params;
@@ -1105,16 +1101,16 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * is 1 on the shape and within 0 to 1 everywhere, in both modes. It solves dv/dt = (Laplacian - 1/ρ²) v with v = 1
  * on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
  *
- * With 3 dimensions distances are in the unit of the input's spacing, and each second derivative of the Laplacian has that
- * along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and
- * start at 0.
+ * With 3 dimensions distances are in the unit of the input's spacing, which the Laplacian takes into account along each
+ * axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and start at 0.
  *
- * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
- * along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
- * converged mode if 28 slices of 12 bytes a voxel fit beside 3 bytes for each voxel of the volume (with spacings that differ up
- * to 19), and the output is in host memory, of which it then takes 4 more bytes a voxel. With "auto" the GPU does at most twice
- * the work for this. Iterations on a volume are also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
- * iterations, and where the images are ISOLINE_SLICES, which the converged mode of a volume does not take.
+ * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z
+ * with the same bits. For iterations, one slice must fit with as many slices on either side as there are iterations. For
+ * the converged mode, 28 slices of 12 bytes per voxel must fit, and 3 bytes for each voxel of the volume (up to 19 with
+ * spacings that differ), and the output must be in host memory, of which 4 more bytes per voxel are then used. With "auto"
+ * the GPU is used for this only if slabs cause at most twice the work. Iterations on a volume are also computed in slabs
+ * if the context has several devices and each gets at least twice as many slices as there are iterations, and if the
+ * images are ISOLINE_SLICES, which the converged mode of a volume does not accept.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -1142,9 +1138,9 @@ isoline_status isoline_edge_strength(isoline_context *context,
  * @{
  */
 
-/** The properties of a segment, one per bit. Unknown bits are to be ignored. */
+/** The properties of a segment, one per bit. Ignore unknown bits. */
 ISOLINE_ENUM(isoline_segment_flags) {
-    /** The segment is closed: its last point is beside its first. */
+    /** The segment is closed: its last point is next to its first. */
     ISOLINE_SEGMENT_CLOSED = 1,
 };
 
@@ -1205,9 +1201,9 @@ typedef struct {
 } isoline_segment_arrays;
 
 /**
- * A straight line along a segment. The brighter side of the image is to its right, as a screen shows it, for one who goes
- * from the first end to the second. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is that
- * of the top left one. The struct never changes.
+ * A straight line along a segment. Seen on a screen in the direction from the first end to the second, the brighter side
+ * of the image is on the right. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is the
+ * centre of the top left pixel. The struct never changes.
  */
 typedef struct {
     /** The coordinate to the right of the first end. */
@@ -1221,7 +1217,7 @@ typedef struct {
     /** The root mean square distance of its points from the line, in pixels. */
     double rms;
     /**
-     * The decimal logarithm of its number of false alarms: how often chance is expected to make such a line in an image of
+     * The decimal logarithm of its number of false alarms: how often chance is expected to form such a line in an image of
      * this size. At most 0 with line_validation.
      */
     double log_false_alarms;
@@ -1235,7 +1231,7 @@ typedef struct {
 
 /**
  * A circle or an ellipse along segments. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is
- * that of the top left one. The struct never changes.
+ * the centre of the top left pixel. The struct never changes.
  */
 typedef struct {
     /** The coordinate to the right of the centre. */
@@ -1246,18 +1242,21 @@ typedef struct {
     double semi_major;
     /** The shorter semi-axis, in pixels. */
     double semi_minor;
-    /** The direction of the longer axis, in radians from 0 to less than pi: from that to the right towards that downwards. */
+    /**
+     * The direction of the longer axis, in radians from 0 to less than pi, counted from the right direction towards the
+     * downward direction.
+     */
     double angle;
-    /** The root mean square distance of its points from it, in pixels. */
+    /** The root mean square distance of its points from the outline, in pixels. */
     double rms;
-    /** The share of its outline that its points are along, 0 to 1. */
+    /** The share of its outline that its points cover, 0 to 1. */
     double coverage;
     /**
-     * The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image of
-     * this size. At most 0 with ellipse_validation.
+     * The decimal logarithm of its number of false alarms: how often chance is expected to form such a shape in an image
+     * of this size. At most 0 with ellipse_validation.
      */
     double log_false_alarms;
-    /** The index of the segment of its longest arc. */
+    /** The index of the segment that its longest arc belongs to. */
     uint64_t segment;
     /** The number of points that it was fitted to. */
     uint32_t points;
@@ -1423,9 +1422,9 @@ ISOLINE_ENUM(isoline_edge_drawing_validation) {
     /** All segments are kept. */
     ISOLINE_EDGE_DRAWING_NO_VALIDATION = 0,
     /**
-     * Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
-     * principle: EDPF of Akinlar and Topal (2012). In the reference profile segments and edge map equal those of
-     * OpenCV's ximgproc.EdgeDrawing with PFmode.
+     * Only those parts of segments are kept that chance, with the image's distribution of gradients, would form at most
+     * once (Helmholtz principle; EDPF of Akinlar and Topal 2012). In the reference profile segments and edge map equal
+     * those of OpenCV's ximgproc.EdgeDrawing with PFmode.
      */
     ISOLINE_EDGE_DRAWING_FALSE_ALARMS = 1,
 };
@@ -1438,19 +1437,19 @@ ISOLINE_ENUM(isoline_edge_drawing_variant) {
     ISOLINE_EDGE_DRAWING_SCALAR = 1,
 };
 
-/** The shapes that isoline_edge_drawing_ellipses looks for. */
+/** The shapes that isoline_edge_drawing_ellipses finds. */
 ISOLINE_ENUM(isoline_edge_drawing_shapes) {
-    /** Circles and ellipses: a circle unless an ellipse is much nearer to the points. */
+    /** Circles and ellipses; a shape is a circle unless an ellipse fits its points much better. */
     ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES = 0,
     /** Circles alone. */
     ISOLINE_EDGE_DRAWING_CIRCLES = 1,
 };
 
 /**
- * The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
- * is smoothed in its own type, so that an 8-bit image that is scaled to 16 bits, or converted to f32, has other
- * edges in places. An image of 16 bits that holds 8-bit numbers has the same edges if the threshold is given: the automatic
- * one may depend on the range of the pixels, which is 255 for 8 bits and measured for others.
+ * The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image is
+ * smoothed in its own type, so an 8-bit image that is scaled to 16 bits, or converted to f32, has slightly different
+ * edges. A 16-bit image with the numbers of an 8-bit image has the same edges if the threshold is given. The automatic
+ * threshold may depend on the range of the pixels, which is 255 for 8 bits and measured for other types.
  */
 typedef struct {
     /** The size of the struct, set by isoline_edge_drawing_params_init. */
@@ -1460,21 +1459,21 @@ typedef struct {
     /** An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL. */
     uint32_t gradient_operator;
     /**
-     * The scan interval: anchors are looked for on every row and every column whose number is a multiple of it; at
-     * least 1. Default 1: everywhere. A larger interval finds fewer anchors and loses short edges.
+     * The scan interval: anchors are sought in all rows and columns whose number is a multiple of it; at least 1. Default
+     * 1: everywhere. A larger interval finds fewer anchors and misses short edges.
      */
     uint32_t scan_interval;
     /**
-     * The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge
-     * map of the paper profile keeps their pixels. In the reference profile the number counts for all pixels that are
-     * traced from one anchor, as in OpenCV: the segments that these are divided into may be shorter, down to 10 points;
-     * its map does not have the pixels that are dropped, and less than 3 acts as 3.
+     * The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge map of
+     * the paper profile keeps their pixels. In the reference profile, as in OpenCV, this is the smallest number of all
+     * pixels that are traced from one anchor: segments into which these are divided may be shorter, down to 10 points.
+     * Dropped pixels are not in its edge map, and values below 3 act as 3.
      */
     uint32_t min_length;
     /**
-     * Paper profile: at a pixel where the edge direction changes between horizontal and vertical, 1 traces on in
-     * both perpendicular headings, which closes gaps at corners. 0 (default) ends the trace there, as printed,
-     * unless an anchor continues it.
+     * Paper profile: at a pixel where the edge direction changes between horizontal and vertical, 1 continues tracing in
+     * both perpendicular headings, which closes gaps at corners. 0 (default) ends the trace there, as in the paper, unless
+     * an anchor continues it.
      */
     uint32_t follow_turns;
     /** An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT. */
@@ -1482,15 +1481,15 @@ typedef struct {
     /**
      * An isoline_edge_drawing_validation. Default: ISOLINE_EDGE_DRAWING_NO_VALIDATION. With
      * ISOLINE_EDGE_DRAWING_FALSE_ALARMS the segments are the parts that pass the test, of at least min_length points (at
-     * least 10 in the reference profile), in the order of the segments that they are parts of; the edge map has only
-     * the pixels of parts that pass; a mean gradient is of the gradient that is tested, that of Prewitt after a Gaussian of
-     * sigma 0.4; and the automatic gradient threshold is lower, so that no threshold needs to be chosen.
+     * least 10 in the reference profile), in the order of the segments that they were part of; the edge map has only the
+     * pixels of parts that pass; mean gradients are those of the tested gradient, Prewitt after a Gaussian of sigma 0.4;
+     * and the automatic gradient threshold is lower, so that no threshold needs to be chosen.
      */
     uint32_t validation;
     /**
      * The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
-     * edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and
-     * u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, that of isoline_edge_drawing_threshold. A larger
+     * edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and u16)
+     * acts as one step. ISOLINE_AUTOMATIC (default): automatic, the result of isoline_edge_drawing_threshold. A larger
      * threshold gives fewer edges.
      */
     double gradient_threshold;
@@ -1501,67 +1500,67 @@ typedef struct {
      */
     double anchor_threshold;
     /**
-     * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
-     * one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
-     * 16-bit images, which are used unchanged.
+     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
+     * this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+     * both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
+     * less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
     /**
-     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
-     * automatic.
+     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels are clamped to it. ISOLINE_AUTOMATIC
+     * (default): automatic.
      */
     double range_max;
     /**
-     * The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
-     * In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
-     * details; the automatic gradient threshold falls with the noise. It is used in single precision.
+     * The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1. In
+     * the reference profile, as in OpenCV, a value below 1 does not smooth. A larger value removes noise and small
+     * details; the automatic gradient threshold decreases with the noise. It is used in single precision.
      */
     double sigma;
     /**
-     * isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Up to four points
-     * in a row may be farther, which are fitted, tested and counted, too. Default 1. Half of it is the largest root mean
-     * square distance of the points with which a line begins, and of two lines that are joined. A larger one gives longer
-     * lines, which follow bends less closely.
+     * isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Up to four
+     * successive points may be farther away; they are fitted, tested and counted, too. Default 1. Half of it limits the
+     * root mean square distance of the points with which a line begins, and of the points of two lines that are joined. A
+     * larger value gives longer lines, which follow bends less closely.
      */
     double line_tolerance;
     /**
-     * isoline_edge_drawing_lines: the largest distance between the ends of two lines along a segment that are joined
-     * where one line fits both, in pixels; at least 0. Default 6; 0 joins none.
+     * isoline_edge_drawing_lines: two lines along a segment are joined if one line fits both and the distance between
+     * their ends is at most this, in pixels; at least 0. Default 6; 0 joins none.
      */
     double line_gap;
     /**
      * isoline_edge_drawing_lines: the smallest number of points of a line, at least 2. 0 (default): automatic, the
      * smallest number that can pass the test, 2 log(width * height) / log 8 rounded up: 12 for 512 x 512 pixels. A larger
-     * one leaves fewer, longer lines.
+     * value gives fewer, longer lines.
      */
     uint32_t line_min_length;
     /**
-     * isoline_edge_drawing_lines: 1 (default) keeps the lines that chance would make at most once in an image of this size;
-     * 0 keeps all.
+     * isoline_edge_drawing_lines: 1 (default) keeps only lines that chance would form at most once in an image of this
+     * size; 0 keeps all.
      */
     uint32_t line_validation;
     /**
-     * isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in pixels;
-     * greater than 0. Default 1.5. Small ones must be nearer, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
-     * more that are less round.
+     * isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in
+     * pixels; greater than 0. Default 1.5. It is also limited to 0.25 plus 0.04 times the smaller semi-axis, which matters
+     * for small shapes. A larger value finds more shapes that are not quite round.
      */
     double ellipse_tolerance;
     /**
-     * isoline_edge_drawing_ellipses: the smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. A
-     * smaller one finds those of which less is seen, too, which are less exact.
+     * isoline_edge_drawing_ellipses: the smallest share of the outline that segments cover, 0.1 to 1. Default 0.5. A
+     * smaller value also finds shapes that are mostly hidden, with less accurate parameters.
      */
     double ellipse_coverage;
     /**
      * isoline_edge_drawing_ellipses: the smallest radius of a circle, or smaller semi-axis of an ellipse, in pixels; at least
-     * 1. Default 3. A larger one leaves out small ones.
+     * 1. Default 3. A larger value leaves out small shapes.
      */
     double ellipse_min_radius;
     /** isoline_edge_drawing_ellipses: an isoline_edge_drawing_shapes. Default: ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES. */
     uint32_t ellipse_shapes;
     /**
-     * isoline_edge_drawing_ellipses: 1 (default) keeps those that chance would make at most once in an image of this size; 0
-     * keeps all.
+     * isoline_edge_drawing_ellipses: 1 (default) keeps only shapes that chance would form at most once in an image of this
+     * size; 0 keeps all.
      */
     uint32_t ellipse_validation;
 } isoline_edge_drawing_params;
@@ -1574,16 +1573,15 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * The image is smoothed by a Gaussian; anchors are found on the ridges of the gradient magnitude, and edge tracing
  * links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
  *
- * Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
- * number of threads gives the same edges and segments. NaN pixels of an f32 image count as range_min.
- * Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
- * border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
- * of it.
+ * Each slice of a stack is processed separately. All computations are in integers, so that every device, variant and
+ * number of threads gives the same edges and segments. NaN pixels of an f32 image count as range_min. Distances are in
+ * pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's border reaches its last
+ * pixel. In the reference profile no edge touches the border, and no anchor is within two pixels of it.
  *
- * The segments of the paper profile are the chains of the edge map, thinned to lines of one pixel without spurs of
- * one pixel and split where edges meet. They are ordered by their slice, then by their first
- * point (row by row), then by their second; a segment begins at the end that comes first in this order. The segments
- * of the reference profile are in the order in which the algorithm draws them.
+ * The segments of the paper profile are the chains of the thinned edge map, whose lines are one pixel wide and which has
+ * no spurs of one pixel; they are split where edges meet. They are ordered by their slice, then by their first point (row
+ * by row), then by their second point; a segment begins at the end that comes first in this order. The segments of the
+ * reference profile are in the order in which the algorithm draws them.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis.
@@ -1636,11 +1634,12 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
                                          isoline_report *report);
 
 /**
- * Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
- * quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
- * without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others that which range_min and range_max give,
- * or the automatic one. With validation it is at most 11/255 of the range by Prewitt, 14.7/255 by Sobel and 58.7/255 by
- * Scharr. Above a sigma of 1 it is at least five times the gradient of a step of one level, 20 by Sobel for integers.
+ * Returns the gradient threshold that isoline_edge_drawing uses for an image if it is automatic: five times the lower
+ * quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack. If that is 0, as in an image
+ * without noise, the threshold is 20/255 of the range of the pixels, which is 255 for 8 bits, and for other types the
+ * range from range_min to range_max or the automatic one. With validation the threshold is at most 11/255 of the range for
+ * Prewitt, 14.7/255 for Sobel and 58.7/255 for Scharr. With a sigma above 1 it is at least five times the gradient of a
+ * step of one level, which is 20 for Sobel and integer pixels.
  *
  * @param context not NULL.
  * @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
@@ -1657,11 +1656,12 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
 
 /**
  * Finds straight lines along segments (EDLines of Akinlar and Topal, 2011). A line begins with line_min_length points of a
- * segment that fit a line, and takes in the points that follow within line_tolerance; neighbouring lines of a segment are
- * joined where one line fits both. Of these, those are kept that chance would make at most once in an image of this size:
- * the more pixels of a line have a gradient across it, within 22.5 degrees and all towards the same side, the less likely.
+ * segment that fit a line, and is extended by the following points within line_tolerance; neighbouring lines of a segment
+ * are joined if one line fits both. A line is kept if chance would form it at most once in an image of this size. This is
+ * the less likely the more pixels of the line have a gradient across it, within 22.5 degrees and all towards the same
+ * side.
  *
- * The lines are in the order of their segments, and those of a segment in the order of its points. The host computes them
+ * The lines are in the order of their segments and, within a segment, in the order of its points. The host computes them
  * with every context; every device and number of threads gives the same bits. Distances are in pixels; the image's spacing
  * is not used.
  *
@@ -1670,7 +1670,7 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
  *   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
  *   them count as random ones.
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
- * @param params NULL for the defaults; those whose names begin with line_ are used.
+ * @param params NULL for the defaults; only parameters whose names begin with line_ are used.
  * @param progress NULL for none.
  * @param lines not NULL; receives the lines, to be freed with isoline_lines_free. Not written on failure.
  * @param report NULL for none; else after isoline_report_init.
@@ -1687,21 +1687,22 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
                                           isoline_report *report);
 
 /**
- * Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is tried as a whole. Of
- * the others, the lines that turn in one direction, by 3 to 60 degrees each, are arcs; arcs that are near to one circle, or
- * else to one ellipse, are joined, from the longest one on. Those that run along ellipse_coverage of its outline are kept if
- * chance would make them at most once in an image of this size: the more pixels along the whole outline have a gradient
- * across it, within 22.5 degrees and all inwards or all outwards, the less likely.
+ * Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is first tried as a
+ * whole. In the others, successive lines that turn in one direction, by 3 to 60 degrees each, form arcs. Arcs that are
+ * near to the same circle, or otherwise to the same ellipse, are joined, from the longest one on. A shape whose arcs cover
+ * ellipse_coverage of its outline is kept if chance would form it at most once in an image of this size. This is the less
+ * likely the more pixels along the whole outline have a gradient across it, within 22.5 degrees and all inwards or all
+ * outwards.
  *
- * They are in the order of the segments of their longest arcs. The host computes them with every context; every device and
- * number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
+ * The shapes are in the order of the segments of their longest arcs. The host computes them with every context; every
+ * device and number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
  *
  * @param context not NULL.
  * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
  *   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
  *   them count as random ones.
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
- * @param params NULL for the defaults; those whose names begin with ellipse_ are used.
+ * @param params NULL for the defaults; only parameters whose names begin with ellipse_ are used.
  * @param progress NULL for none.
  * @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on
  *   failure.
@@ -1742,7 +1743,7 @@ ISOLINE_ENUM(isoline_distance_region) {
 typedef struct {
     /** The size of the struct, set by isoline_distance_params_init. */
     uint32_t struct_size;
-    /** 3 (default): the stack is one volume. 2: each slice is an image of its own. */
+    /** 3 (default): the stack is one volume. 2: each slice is processed separately. */
     uint32_t dimensions;
     /** The side of the threshold that is inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE. */
     uint32_t foreground;
@@ -1762,33 +1763,29 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
  * Computes the exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or
  * 3D, in the unit of the mask's spacing (Felzenszwalb and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
  *
- * A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch
- * boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
- * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all signed distances are
- * +infinity, in one without outside pixels -infinity; with `region` inside or outside the
- * pixels of that side are +infinity then, and those of the other 0. NaN pixels are outside.
+ * A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch boxes
+ * of outside pixels, so the pixels next to a flat boundary have distances of minus and plus half a pixel. The image's
+ * border is not a boundary. If a volume (or, with 2 dimensions, a slice) has no inside pixels, all signed distances are
+ * +infinity; if it has no outside pixels, they are -infinity. With `region` inside or outside, the pixels of that side are
+ * then +infinity, and all others 0. NaN pixels are outside.
  *
- * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
- * the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
- * memory.
- *
- * With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
- * CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
- * temporary file of 4 bytes per voxel, in the folder that the environment variable TMPDIR names (default /tmp; on Windows
- * TMP). The file has no name, and is gone when the call or the process ends. The first slice is written after the last one
- * has been read.
+ * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with the
+ * same bits, if one of its slices fits, one of its planes along x and z fits (8 bytes per pixel), and the output is in
+ * host memory.
  *
  * @param context not NULL.
- * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from
- *   1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
+ * @param mask not NULL; any type; host or CUDA memory, or with 2 dimensions slices. Its spacing is the size of a pixel: along
+ *   each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
+ *   used.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or slices. Its spacing is not used.
+ * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or with 2 dimensions slices.
+ *   Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context, or where the other image is ISOLINE_SLICES; _OUT_OF_MEMORY, also for a
- *   temporary file that cannot be made, written or read; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called
- *   on any thread; calls on one context run one after the other.
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, or slices (ISOLINE_SLICES) with 3 dimensions; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED;
+ *   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *mask,
@@ -1798,28 +1795,27 @@ isoline_status isoline_distance(isoline_context *context,
                                 isoline_report *report);
 
 /**
- * Computes one pass of isoline_distance, along one axis, of an image in chunks. (Of one whose slices can be read in
- * order, isoline_distance takes ISOLINE_SLICES, whatever its size.) The passes along x and y, and with 3 dimensions
- * that along z, one after the other, give the distances of the whole image. A pass needs whole lines of pixels along
- * its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits are
- * those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
- * spacings, if no side has 2048 pixels or more. Else they depend on the pieces, within the same error.
+ * Computes one pass of isoline_distance, along one axis, for an image that is too large for one call. The passes along x,
+ * y and, with 3 dimensions, z, one after the other, compute the distances of the whole image. A pass needs whole lines of
+ * pixels along its axis; along the other axes the image may be cut anywhere, and differently for each pass. The bits equal
+ * those of isoline_distance for the whole image if squares of distances are exact in single precision: with equal
+ * spacings, if no side has 2048 pixels or more. Otherwise they depend on how the image is cut, within the same error.
  *
  * The CPU computes passes with every context; the bits do not depend on the number of threads.
  *
  * @param context not NULL.
  * @param input not NULL; along x the mask, of any type; along y and z the output of the pass before, ISOLINE_F32 (other
- *   values are not refused, but their result has no meaning). Host memory. Its spacing is that of the whole image, as of
- *   isoline_distance, and the same for all passes; that along an axis on which the whole image has one pixel, which
- *   isoline_distance ignores, must be at least the smallest of the others.
+ *   values are not refused, but their result has no meaning). Host memory. Its spacing is that of the whole image, as for
+ *   isoline_distance, and the same for all passes. Along an axis with a single pixel isoline_distance ignores the spacing,
+ *   but here it must be at least the smallest spacing along the others.
  * @param axis 0 for x, 1 for y; 2 for z, with 3 dimensions.
  * @param params NULL for the defaults; the same for all passes. The pass along x uses `threshold` and `foreground`, the last
  *   one `region`.
  * @param progress NULL for none.
- * @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four times
- *   the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels inside; plus
- *   or minus infinity where there is no boundary along these axes. The last pass, along y with 2 dimensions, along z with 3, writes what
- *   isoline_distance writes.
+ * @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four
+ *   times the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels
+ *   inside; plus or minus infinity if there is no boundary along these axes. The last pass, along y with 2 dimensions and
+ *   along z with 3, writes the same values as isoline_distance.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE also for an input
  *   along y or z that is not ISOLINE_F32; _OVERLAP; _UNSUPPORTED for pixels that are not in host memory; _OUT_OF_MEMORY;
@@ -1840,15 +1836,18 @@ isoline_status isoline_distance_pass(isoline_context *context,
  * @{
  */
 
-/** The way of curves through a cell, four neighbouring pixels, whose two high pixels face each other across the centre. */
+/**
+ * The course of curves through a saddle cell: four neighbouring pixels whose two high pixels face each other across the
+ * centre.
+ */
 ISOLINE_ENUM(isoline_isolines_connect) {
-    /** The low pixels belong together: each high one is cut off. */
+    /** The low pixels are connected: each high one is cut off. */
     ISOLINE_ISOLINES_CONNECT_LOW = 0,
-    /** The high pixels belong together: each low one is cut off. */
+    /** The high pixels are connected: each low one is cut off. */
     ISOLINE_ISOLINES_CONNECT_HIGH = 1,
 };
 
-/** The properties of a polyline, one per bit. Unknown bits are to be ignored. */
+/** The properties of a polyline, one per bit. Ignore unknown bits. */
 ISOLINE_ENUM(isoline_polyline_flags) {
     /** The polyline is closed: its last point is joined to its first, which is listed once. */
     ISOLINE_POLYLINE_CLOSED = 1,
@@ -1872,19 +1871,19 @@ typedef struct {
     /** An isoline_isolines_connect. Default: ISOLINE_ISOLINES_CONNECT_LOW. */
     uint32_t connect;
     /**
-     * The number of equally spaced levels, where no levels are given, 1 to 65535: level i of n, from 1 on, is
-     * range_min + (range_max - range_min) * i / (n + 1). Default 1, the middle.
+     * The number n of equally spaced levels if no levels are given, 1 to 65535: level i, counted from 1, is range_min +
+     * (range_max - range_min) * i / (n + 1). Default 1, the middle.
      */
     uint32_t level_count;
     /** Must be 0. */
     uint32_t reserved;
     /**
-     * The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
-     * smallest and the largest finite pixel of the whole input; else both must be given, from -3.4e38 to 3.4e38, and
-     * range_min must be smaller than range_max.
+     * The lower end of the range of equally spaced levels. If this and range_max are ISOLINE_AUTOMATIC (default), they are
+     * the smallest and the largest finite pixel of the whole input. Otherwise both must be given, from -3.4e38 to 3.4e38,
+     * and range_min must be smaller than range_max.
      */
     double range_min;
-    /** The value up to which levels are equally spaced, at most 3.4e38. ISOLINE_AUTOMATIC (default): automatic. */
+    /** The upper end of the range of equally spaced levels, at most 3.4e38. ISOLINE_AUTOMATIC (default): automatic. */
     double range_max;
 } isoline_isolines_params;
 
@@ -1901,11 +1900,14 @@ typedef struct {
     int64_t parent;
     /** The level, in the image's own units; of axes and critical points the smallest edge strength on them. */
     double level;
-    /** The length, in the unit of the image's spacing; that of a closed one with the way from the last point to the first. */
+    /**
+     * The length, in the unit of the image's spacing. For a closed polyline it includes the way from the last point to the
+     * first.
+     */
     double length;
     /**
-     * The area that a closed one encloses, in the square of the unit of the image's spacing: positive around higher
-     * values, negative around lower ones; 0 of an open one.
+     * The area that a closed polyline encloses, in the square of the unit of the image's spacing: positive around higher
+     * values, negative around lower ones; 0 for an open polyline.
      */
     double area;
     /** The slice, counted from 0. */
@@ -1915,8 +1917,8 @@ typedef struct {
 } isoline_polyline;
 
 /**
- * A point of a polyline, in pixels: whole numbers are the centres of pixels, and (0, 0) is that of the top left one. (Half
- * a pixel more makes it the coordinates of isoline_node.) The struct never changes.
+ * A point of a polyline, in pixels: whole numbers are the centres of pixels, and (0, 0) is the centre of the top left
+ * pixel. (Add half a pixel to get the coordinates of isoline_node.) The struct never changes.
  */
 typedef struct {
     /** The coordinate to the right. */
@@ -1946,18 +1948,19 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params, siz
 
 /**
  * Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
- * between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. The CPU
- * computes them with every context; every device and number of threads gives the same bits.
+ * between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is processed separately. The
+ * CPU computes them with every context; every device and number of threads gives the same bits.
  *
- * A pixel above a level is high, any other low, one that equals the level too, so that curves never break. A curve crosses
- * the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or upper one, of
- * value a, to the other, of value b. Where two high pixels of four face each other, `connect` decides.
- * Higher values lie to the right of a curve as the screen shows it: a closed curve around them runs clockwise. Curves end
+ * A pixel above a level is high; any other pixel is low, also one that equals the level, so that curves never break. A
+ * curve crosses the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or
+ * upper pixel, with the value a, to the other, with the value b. In cells whose two high pixels face each other, `connect`
+ * decides. On a screen, higher values are on the right of a curve: a closed curve around them runs clockwise. Curves end
  * at the image's border and at cells with a pixel that is NaN or infinite. Neighbouring points of a curve differ.
  *
- * Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order of
- * rows (in a row those of left and right pixels first): a closed one with its first in this order,
- * an open one with the end from which higher values lie to its right. A curve all of whose points are equal is left out.
+ * Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order
+ * of rows (within a row, crossings between left and right pixels come first). A closed polyline begins with its first
+ * crossing in this order, an open one with the end from which higher values are on its right. A curve whose points are all
+ * equal is left out.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing
@@ -2014,17 +2017,18 @@ void isoline_polylines_free(isoline_polylines *polylines);
 
 /**
  * Finds the axes and the critical points of an edge strength v, which make up the skeleton of a shape (Tari, Shah and Pien
- * 1997; Aslan and Tari 2005). Each slice of a stack is an image of its own. Every context computes them on the CPU; the
+ * 1997; Aslan and Tari 2005). Each slice of a stack is processed separately. Every context computes them on the CPU; the
  * bits do not depend on the number of threads.
  *
- * Axes are the curves on which the gradient magnitude of v is extremal along the level curves of v: smallest on those with
- * ISOLINE_POLYLINE_S_PLUS, the axes of symmetry, which begin at protrusions of the shape and lead downwards in v; largest on
- * those with ISOLINE_POLYLINE_S_MINUS, which lead upwards, to indentations and sides. Critical points are those where the
- * gradient is 0, as polylines of one point: ISOLINE_POLYLINE_ELLIPTIC where v is smallest, in the centre of a part of the
- * shape, and ISOLINE_POLYLINE_HYPERBOLIC at a saddle, in a neck. Axes that come within a pixel of one end in it.
+ * Axes are the curves on which the gradient magnitude of v is extremal along the level curves of v. On axes with the flag
+ * ISOLINE_POLYLINE_S_PLUS it is smallest: these are axes of symmetry, which begin at protrusions of the shape, and along
+ * which v decreases. On axes with the flag ISOLINE_POLYLINE_S_MINUS it is largest; along these v increases, towards
+ * indentations and sides. Critical points are points where the gradient is 0, returned as polylines of one point:
+ * ISOLINE_POLYLINE_ELLIPTIC at a minimum of v, in the centre of a part of the shape, and ISOLINE_POLYLINE_HYPERBOLIC at a
+ * saddle, in a neck. Axes that come within a pixel of a critical point end in it.
  *
- * Left out are the pixels where v is 1 or less than axis_min_strength or not a number, those at the border of the image,
- * and the neighbours of all of these; and what is due to the rounding of v to 32 bits.
+ * Pixels are excluded if v is 1, less than axis_min_strength or not a number, if they are at the border of the image, and
+ * if they are next to any of these. Axes and points that the rounding of v to 32 bits may have caused are excluded, too.
  *
  * Polylines are ordered by their slice; in a slice critical points come first, row by row, then the axes. The `level` of
  * each is the smallest v on it, `parent` is -1 and `area` 0.
@@ -2033,7 +2037,7 @@ void isoline_polylines_free(isoline_polylines *polylines);
  * @param strength not NULL; the output of isoline_edge_strength: ISOLINE_F32; host or CUDA memory, or slices; up to
  *   2^32 - 1 pixels along every axis. Its spacing along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, is the
  *   size of a pixel, in which lengths are measured; points are in pixels.
- * @param params NULL for the defaults; those whose names begin with axis_ are used.
+ * @param params NULL for the defaults; only parameters whose names begin with axis_ are used.
  * @param progress NULL for none.
  * @param polylines not NULL; receives the axes and the critical points, to be freed with isoline_polylines_free. Not written
  *   on failure.
@@ -2064,8 +2068,8 @@ typedef struct {
     /** The size of the struct, set by isoline_isosurface_params_init. */
     uint32_t struct_size;
     /**
-     * 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were outside, half a voxel
-     * beyond the last centres. 0: it is open there.
+     * 1 (default): the surface is closed at the border of the volume, half a voxel beyond the outermost centres, as if all
+     * voxels beyond the border were outside. 0: it is open there.
      */
     uint32_t close;
     /**
@@ -2075,8 +2079,8 @@ typedef struct {
     double level;
     /**
      * The side of the level on which voxels are inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
-     * ISOLINE_FOREGROUND_BELOW, which takes voxels equal to the level, too, suits what is negative inside: a level set's φ,
-     * a signed distance.
+     * ISOLINE_FOREGROUND_BELOW, for which voxels equal to the level are also inside, suits volumes that are negative
+     * inside, such as a level set's φ or a signed distance.
      */
     uint32_t foreground;
     /** Must be 0. */
@@ -2084,8 +2088,8 @@ typedef struct {
 } isoline_isosurface_params;
 
 /**
- * A surface as flat arrays, and what was measured on it. The arrays are borrowed: they are valid until the surface is freed,
- * and must only be read.
+ * A surface as flat arrays, with its measures. The arrays are borrowed: they are valid until the surface is freed, and
+ * must only be read.
  */
 typedef struct {
     /** The size of the struct, set by isoline_surface_arrays_init. */
@@ -2097,18 +2101,18 @@ typedef struct {
     /** The number of triangles. */
     uint64_t triangle_count;
     /**
-     * x, y and z of each vertex, in the unit of the image's spacing, from the centre of the first voxel: 3 `vertex_count`
-     * numbers; NULL if there are none.
+     * x, y and z of each vertex, in the unit of the image's spacing, relative to the centre of the first voxel: 3
+     * `vertex_count` numbers; NULL if there are none.
      */
     const float *vertices;
     /**
-     * The normal of each vertex, outwards, of length 1: the mean of those of its triangles, by area; 0, 0, 0
-     * where they have no area. 3 `vertex_count` numbers; NULL if there are none.
+     * The outward unit normal of each vertex: the mean of the normals of its triangles, weighted by area; 0, 0, 0 if these
+     * have no area. 3 `vertex_count` numbers; NULL if there are none.
      */
     const float *normals;
     /**
-     * The three vertices of each triangle, counterclockwise for who looks at it from outside:
-     * 3 `triangle_count` indices; NULL if there are none.
+     * The three vertices of each triangle, counterclockwise as seen from outside: 3 `triangle_count` indices; NULL if
+     * there are none.
      */
     const uint32_t *triangles;
     /** The level of the surface, in the image's own units. */
@@ -2117,17 +2121,17 @@ typedef struct {
     double area;
     /**
      * The volume within a closed surface, in the cube of the unit of the image's spacing: positive around voxels inside,
-     * negative around those outside. NaN of a surface that is not closed.
+     * negative around voxels outside. NaN if the surface is not closed.
      */
     double volume;
     /**
-     * The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
-     * normals of the two triangles, positive where the surface bulges outwards, divided by twice the area. 1/R of a
-     * ball. Where a surface folds onto itself, on voxels equal to the level, the angle is -pi, and pi with
-     * ISOLINE_FOREGROUND_BELOW, as beside a level just above. NaN of a surface without area.
+     * The mean of the mean curvature over the area: the sum, over all edges, of the edge's length times the angle between
+     * the normals of its two triangles, divided by twice the area. The angle is positive where the surface bulges
+     * outwards, so the result is 1/R for a ball. Where a surface folds onto itself, on voxels equal to the level, the
+     * angle is -pi, or pi with ISOLINE_FOREGROUND_BELOW, as for a level just above. NaN if the surface has no area.
      */
     double mean_curvature;
-    /** The number of edges that have one triangle, because the surface ends there. */
+    /** The number of edges with only one triangle, at which the surface ends. */
     uint64_t border_edge_count;
     /** The number of connected pieces. */
     uint64_t piece_count;
@@ -2143,21 +2147,22 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * with linear interpolation between voxel centres (Lorensen and Cline 1987). Every device and every number
  * of threads gives the same bits.
  *
- * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
- * low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
- * smaller coordinate, of value a, to the other, of value b. Faces of cells with two high and two low corners that face
- * each other are decided by their four values (the asymptotic decider of Nielson and Hamann 1991), so that surfaces have
- * no holes and every edge has two triangles, or one where the surface ends: at the border of the volume, unless `close` is
- * set, and at cells with a voxel that is NaN or infinite. Vertices on edges of cells are the isolines' of the slices; a
- * few cells have one more, at the mean of theirs. Triangles without area remain where a voxel equals the level.
+ * Voxels inside are high: above the level or, with ISOLINE_FOREGROUND_BELOW, below or equal to it. All others are low.
+ * There is one vertex between a high voxel and a low neighbour, at (level - a) / (b - a) of the way from the voxel with
+ * the smaller coordinate, which has the value a, to the other, which has the value b. A face of a cell whose high corners
+ * face each other is ambiguous, and is decided by its four values (the asymptotic decider of Nielson and Hamann 1991). So
+ * surfaces have no holes: every edge has two triangles, or one where the surface ends, which is at the border of the
+ * volume, unless `close` is set, and at cells with a voxel that is NaN or infinite. The vertices within a slice are those
+ * of its isolines; a few cells have an additional vertex at the mean of their vertices. Triangles without area remain
+ * where a voxel equals the level.
  *
- * Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
- * slice, row and column of their cells.
+ * Vertices are ordered by slice and row; within a row, vertices on edges along x come first, then y, then z, then the
+ * means. Triangles are ordered by slice, row and column of their cells.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory, or slices: then the mesh has to fit into memory, not the volume, and
- *   the CPU computes with every context. Its spacing is the size of a voxel: along each axis from 1e-15
- *   to 1e15, and at most 1e9 times that along another axis.
+ * @param input not NULL; any type; host or CUDA memory, or slices. With slices only the mesh has to fit into memory, not
+ *   the volume, and the CPU computes with every context. Its spacing is the size of a voxel: along each axis from 1e-15 to
+ *   1e15, and at most 1e9 times that along another axis.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
  * @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
@@ -2174,13 +2179,13 @@ isoline_status isoline_isosurface(isoline_context *context,
                                   isoline_report *report);
 
 /**
- * Makes a surface of a mesh of the caller's, such as one that was joined of parts or smoothed: computes its normals and
- * measures, with the bits that isoline_isosurface gives the same mesh. The level of isoline_surface_all is NaN. The CPU
- * computes with every context, fastest where triangles have about the order of their vertices.
+ * Makes a surface from the caller's mesh, for example one that was joined from parts or smoothed: computes its normals and
+ * measures, with the same bits as isoline_isosurface for the same mesh. Its level in isoline_surface_all is NaN. The CPU
+ * computes with every context; this is fastest if triangles are roughly in the order of their vertices.
  *
- * Each edge is to have one or two triangles, whose vertices run counterclockwise for who looks at them from outside; of more
- * triangles those that follow one another meet, two by two. A vertex without triangles counts as a piece, and in Euler's
- * number: leave such vertices out.
+ * Each edge should have one or two triangles, whose vertices are counterclockwise as seen from outside; if an edge has
+ * more triangles, successive ones are paired. A vertex without triangles counts as a piece, and in the Euler
+ * characteristic, so leave such vertices out.
  *
  * @param context not NULL.
  * @param vertices x, y and z of each vertex, finite; NULL if there is none.
@@ -2188,15 +2193,15 @@ isoline_status isoline_isosurface(isoline_context *context,
  * @param triangles three indices of vertices, from 0, for each triangle; NULL if there is none.
  * @param triangle_count the number of triangles, at most (2^32 - 2) / 3.
  * @param foreground an isoline_foreground: the side of the level on which voxels were inside. Where the surface folds onto
- *   itself, ISOLINE_FOREGROUND_ABOVE measures the curvature of a slit, as isoline_isosurface does, and _BELOW that of a
- *   sheet.
+ *   itself, the curvature is that of a slit with ISOLINE_FOREGROUND_ABOVE, as for isoline_isosurface, and that of a sheet
+ *   with _BELOW.
  * @param progress NULL for none.
  * @param surface not NULL; receives the surface, with copies of the arrays, to be freed with isoline_surface_free. Not written
  *   on failure.
  * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite, an index that
- *   there is not, and another foreground; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread;
- *   calls on one context run one after the other.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite, an index out of
+ *   range, and an unknown foreground; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread; calls
+ *   on one context run one after the other.
  */
 isoline_status isoline_surface_new(isoline_context *context,
                                    const float *vertices,
@@ -2261,7 +2266,7 @@ ISOLINE_ENUM(isoline_level_set_variant) {
 ISOLINE_ENUM(isoline_level_set_side) {
     /**
      * ISOLINE_LEVEL_SET_WITHIN if `epsilon` is given. If it is automatic: ISOLINE_LEVEL_SET_ABOVE if at least 90 % of the
-     * start's surroundings are darker than the start, ISOLINE_LEVEL_SET_BELOW if as many are brighter, else
+     * start's surroundings are darker than the start, ISOLINE_LEVEL_SET_BELOW if at least 90 % are brighter, otherwise
      * ISOLINE_LEVEL_SET_WITHIN.
      */
     ISOLINE_LEVEL_SET_AUTO_SIDE = 0,
@@ -2272,36 +2277,36 @@ ISOLINE_ENUM(isoline_level_set_side) {
     /** The upper limit only: intensities below T + ε are in range. Pixels below T count as T. */
     ISOLINE_LEVEL_SET_BELOW = 3,
     /**
-     * Neither: intensities farther from T than ε are in range. Only a state has it, with ISOLINE_LEVEL_SET_GAUSSIAN where
-     * the pixels inside vary more than those outside.
+     * Neither: intensities farther from T than ε are in range. It occurs in a state only, with ISOLINE_LEVEL_SET_GAUSSIAN
+     * if the pixels inside vary more than those outside.
      */
     ISOLINE_LEVEL_SET_OUTSIDE = 4,
 };
 
 /**
- * The region term: the kind of distribution that the pixels have inside the front and outside, each side with its own
- * parameters. The front moves outwards where an intensity is likelier inside, and inwards elsewhere.
+ * The region term: the kind of distribution of the pixels inside and outside the front, each side with its own parameters.
+ * The front moves outwards where an intensity is more likely inside, and inwards elsewhere.
  */
 ISOLINE_ENUM(isoline_level_set_regions) {
     /** None: the range of intensities is given, or measured once at the start. */
     ISOLINE_LEVEL_SET_NO_REGIONS = 0,
     /** Normal, with one variance: the limit is half way between both means (Chan and Vese 2001). */
     ISOLINE_LEVEL_SET_CHAN_VESE = 1,
-    /** Normal, each with its own mean and variance. The sides may differ in texture alone. */
+    /** Normal, each with its own mean and variance. The sides may differ in their variance (texture) alone. */
     ISOLINE_LEVEL_SET_GAUSSIAN = 2,
-    /** Poisson: single photons are counted. Pixels are at least 0. */
+    /** Poisson: photon counts. Pixels are at least 0. */
     ISOLINE_LEVEL_SET_POISSON = 3,
-    /** Gamma: intensities of speckle. Pixels are at least 0. */
+    /** Gamma: intensities with speckle. Pixels are at least 0. */
     ISOLINE_LEVEL_SET_GAMMA = 4,
-    /** Rayleigh: amplitudes of speckle, magnitudes of MRI without signal. Pixels are at least 0. */
+    /** Rayleigh: amplitudes with speckle, or magnitudes of MRI where there is no signal. Pixels are at least 0. */
     ISOLINE_LEVEL_SET_RAYLEIGH = 5,
-    /** Bernoulli: a pixel is above 0 or not. For binary images. */
+    /** Bernoulli, for binary images: only whether a pixel is above 0 counts. */
     ISOLINE_LEVEL_SET_BERNOULLI = 6,
 };
 
 /**
- * The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
- * behind ISOLINE_LEVEL_SET_AT_LIMIT.
+ * The way in which a level set ended. It is in the report of a step or run, and in the state. docs/level_set.md has the
+ * numbers behind ISOLINE_LEVEL_SET_AT_LIMIT.
  */
 ISOLINE_ENUM(isoline_level_set_outcome) {
     /** The front may still move: the stopping criterion is not met. */
@@ -2311,8 +2316,8 @@ ISOLINE_ENUM(isoline_level_set_outcome) {
     /**
      * The front is at rest, but the intensity range does not suit the object: more than a tenth of the voxels in its
      * middle (those whose neighbours along each axis are inside, too) have an intensity in the outer tenth of the range's
-     * width at either end, or outside of it. The limits cut into the object, and it is probably larger than was found. An
-     * open side has no such end.
+     * width at either end, or outside of it. The limits cut into the object, which is probably larger than the result. On
+     * an open side this does not occur.
      */
     ISOLINE_LEVEL_SET_AT_LIMIT = 2,
     /** Every voxel is inside, and no front is left. */
@@ -2332,21 +2337,22 @@ typedef struct {
     /** The size of the struct, set by isoline_level_set_params_init. */
     uint32_t struct_size;
     /**
-     * 3 (default): the stack is one volume; a single slice is an image. 2: each slice is an image of its own; all slices
-     * advance together.
+     * 3 (default): the stack is one volume; a single slice is processed in 2D. 2: each slice is processed separately; all
+     * slices advance together.
      */
     uint32_t dimensions;
     /** An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT. */
     uint32_t variant;
     /**
-     * The number of iterations between two reinitialisations of φ. Default 6; 0: none, which is faster and lets φ
-     * grow steep or flat where the front moves unevenly.
+     * The number of iterations between two reinitialisations of φ. Default 6; 0: none, which is faster, but φ may become
+     * steep or flat where the front moves unevenly.
      */
     uint32_t reinitialise_every;
     /**
-     * The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
-     * front at the speed α ε + (1 - α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of
-     * `reinitialise_every`, or of 1000 if that is more. With a larger number it takes longer until the front counts as at rest.
+     * The check interval: the number of iterations between two tests of the stopping criterion. 0 (default): automatic, as
+     * many as a front with the speed α ε + (1 - α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of
+     * `reinitialise_every`, or of 1000 if `reinitialise_every` is larger than that. With a larger number it takes longer
+     * until the front counts as at rest.
      */
     uint32_t check_interval;
     /** An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE. */
@@ -2357,31 +2363,30 @@ typedef struct {
      */
     double target;
     /**
-     * ε, half the width of the intensity range, in the image's own units: the front moves outwards where the
-     * intensity is within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default):
-     * automatic, T and ε are measured: each limit is half way between the median of the pixels inside the initial mask
-     * and the nearest mode of the pixels around it, on the limit's side. A larger ε includes more intensities.
+     * ε, half the width of the intensity range, in the image's own units: the front moves outwards where the intensity is
+     * within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): T and ε are measured;
+     * each limit is half way between the median of the pixels inside the initial mask and the nearest mode of the pixels
+     * around it, on the limit's side. A larger ε includes more intensities.
      */
     double epsilon;
     /**
-     * The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-     * automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of 2 ε, as it is
-     * measured first, and 1.5 standard deviations of the side that varies less. A larger α follows the image more closely, a
-     * smaller one gives a smoother front.
+     * The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default): automatic, 1 /
+     * (1 + ε h), where h is the smallest spacing; with `regions`, 1 / (1 + k h), where k is the larger of 2 ε, as it is
+     * measured at the start, and 1.5 standard deviations of the side that varies less. A larger α follows the image more
+     * closely, a smaller one gives a smoother front.
      */
     double alpha;
     /**
      * The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error
-     * names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
-     * iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
-     * The limit is the smaller of 1 / (α D sqrt(S) + (1 - α) (S - s)) and 1 / ((1 - α) S), where S is the sum of 1/h²
-     * over the axes, s is 1/h² of the axis with the largest spacing, and D is the bound of |ε - |I - T||: its largest
-     * value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No curvature can outweigh an image
-     * term beyond that bound, so that a larger D would not change where the front comes to rest; where φ approaches 0
-     * the image term is limited to the bound.
+     * names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer iterations. α
+     * Δt must be 0 or from 4.702e-38 to 3.403e38. The limit is the smaller of 1 / (α D sqrt(S) + (1 - α) (S - s)) and 1 /
+     * ((1 - α) S), where S is the sum of 1/h² over the axes, s is 1/h² of the axis with the largest spacing, and D is the
+     * bound of |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
+     * curvature can outweigh an image term above that bound, so where φ approaches 0 the image term is clamped to it, and
+     * the front comes to rest in the same place.
      */
     double time_step;
-    /** The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.95. */
+    /** The automatic time step as a share of the stable limit; more than 0, at most 1. Default 0.95. */
     double cfl;
     /**
      * Stopping criterion: the largest difference between the mean numbers of voxels inside of two successive check
@@ -2401,53 +2406,54 @@ typedef struct {
     /** isoline_level_set_run: the largest number of iterations. Default 10000. Not used by isoline_level_set_new. */
     uint64_t iterations;
     /**
-     * The region term, an isoline_level_set_regions. Default: ISOLINE_LEVEL_SET_NO_REGIONS. Otherwise the range is the
-     * intensities that are likelier inside the front than outside, measured in all pixels of both sides (of all slices
-     * together with `dimensions` 2) at the start and again at the start of every check interval; `epsilon`, `side` and
-     * `time_step` must be automatic then. Beside a limit of the range the speed grows with the distance from it, up to
-     * that of half the difference of the means; in stronger noise, with the automatic `alpha`, the range is made wider
-     * once the front has come to the object. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
-     * alike, or if a pixel is below 0 with a distribution that has none.
+     * The region term, an isoline_level_set_regions. Default: ISOLINE_LEVEL_SET_NO_REGIONS. Otherwise the range consists
+     * of the intensities that are more likely inside the front than outside. The distributions are measured over all
+     * pixels of both sides (of all slices together with `dimensions` 2) at the start, and again at the start of every
+     * check interval; `epsilon`, `side` and `time_step` must then be automatic. The speed grows with the distance of the
+     * intensity from a limit of the range, up to half the difference of the means; in stronger noise, with the automatic
+     * `alpha`, the range is widened once the front has reached the object. ISOLINE_INVALID_ARGUMENT if one side is empty
+     * at the start or both are alike, or if a pixel is below 0 with a distribution of pixels of at least 0.
      */
     uint32_t regions;
     /**
-     * The levels of the pyramid, 1 to 4. Default 1: the front moves on the image alone. Otherwise the first step (or the
-     * run) begins on the image reduced `pyramid_levels` - 1 times by 2 along each axis, where the front comes to rest,
-     * goes on with the next larger one, and ends on the image. A larger number needs fewer iterations of the whole image
-     * from a start that is far from the object, and comes past noise; structures of fewer than about
-     * 2^`pyramid_levels` voxels vanish. Range, α and lengths are the same on all levels, in the image's units. In an
-     * anisotropic volume the axes are reduced whose spacing is less than twice the smallest one; an axis with fewer
-     * than 16 voxels is not reduced. Image and mask must be in host memory (ISOLINE_UNSUPPORTED).
+     * The levels of the pyramid, 1 to 4. Default 1: the front moves on the full image only. With more levels, the first
+     * step (or the run) begins on the image that is reduced `pyramid_levels` - 1 times by 2 along each axis, where the
+     * front comes to rest, continues on the next larger one, and so on up to the full image. With more levels, a start
+     * that is far from the object needs fewer iterations on the full image, and the front moves past noise; structures
+     * narrower than about 2^`pyramid_levels` voxels vanish. Range, α and lengths are the same on all levels, in the
+     * image's units. In an anisotropic volume only axes whose spacing is less than twice the smallest one are reduced; an
+     * axis with fewer than 16 voxels is not reduced. Image and mask must be in host memory (ISOLINE_UNSUPPORTED).
      */
     uint32_t pyramid_levels;
     /**
-     * The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function
-     * g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
-     * down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
-     * active contour (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image
-     * term. The largest stable time step is smaller then: β (1 - α) S/4 (1.5 times that with
-     * upwind_order 2) is added to both denominators. The image must be in
-     * host memory (ISOLINE_UNSUPPORTED), where the CPU measures its edges for both devices.
+     * The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function g = 1 / (1 +
+     * (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows down at edges and
+     * is drawn to them, even if the parts of the object have different intensities. β = 1 is the geodesic active contour
+     * (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image term. The largest
+     * stable time step is smaller then: β (1 - α) S/4 (1.5 times that with upwind_order 2) is added to both denominators.
+     * The image must be in host memory (ISOLINE_UNSUPPORTED), because the CPU computes g for all devices.
      */
     double edge_weight;
     /**
      * σ, the standard deviation of the Gaussian that smooths the image before its gradient is taken, in the unit of the
-     * spacing; 0 (none) to 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing. A
-     * larger σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
+     * spacing; 0 (none) to 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing.
+     * With a larger σ there are fewer edges. Within 3 σ of a pixel that is not finite, g is 0. Used only with
+     * `edge_weight`.
      */
     double edge_sigma;
     /**
      * K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
-     * automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K
-     * lets the front cross fainter edges. Used only with `edge_weight`.
+     * automatic, the gradient that 90 % of the voxels do not exceed; with `dimensions` 2, of the voxels of each slice.
+     * With a larger K the front crosses fainter edges. Used only with `edge_weight`.
      */
     double edge_contrast;
     /**
      * The order of the one-sided differences in the upwind |∇φ| and in the edge term, 1 or 2, within two voxels of the
      * front. Default 1, which is enough for compact objects. With 2 a front moves along structures of three and four
      * voxels across within 3 % of its speed; with 1 it is 12 to 31 % too slow there (docs/level_set.md). An iteration
-     * takes 1.3 to 2.7 times as long, and the largest step is two thirds as long where the image term limits it. On a
-     * CUDA device the image must be in host memory then (ISOLINE_UNSUPPORTED), and its copy takes 32 bytes a voxel.
+     * takes 1.3 to 2.7 times as long, and the largest stable time step is two thirds as long where the image term limits
+     * it. On a CUDA device the image must then be in host memory (ISOLINE_UNSUPPORTED), and its copy takes 32 bytes per
+     * voxel.
      */
     uint32_t upwind_order;
     /** Must be 0. */
@@ -2458,39 +2464,39 @@ typedef struct {
 isoline_status isoline_level_set_params_init(isoline_level_set_params *params, size_t struct_size);
 
 /**
- * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
- * formulas corrected), φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, where H is half the divergence of the
- * normals and φ < 0 inside. The front moves outwards where the intensity is within T ± ε; its curvature slows and
- * smooths it. |ε - |I - T|| is bounded (see `time_step` of isoline_level_set_params). Where |φ| grows,
+ * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with corrected
+ * formulas), φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, where H is half the divergence of the normals and φ < 0
+ * inside. The front moves outwards where the intensity is within T ± ε; its curvature slows and smooths it. |ε - |I - T||
+ * is bounded (see `time_step` of isoline_level_set_params). Where |φ| grows,
  * |∇φ| is limited to 1, so that the front comes to rest where F is 0. docs/level_set.md describes
  * the scheme.
  *
- * φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
- * device, as is a copy of the image; the caller's images are not needed after the call. Where a volume with a narrow
- * band does not fit the memory of a GPU, or the context's limit, φ is stored in tiles near the front only, `stored_tiles`
- * of the state: the result is the same but for values far from the front. A front for whose tiles there is no memory,
- * at the start or in a step, goes on on the CPU with "auto", and is ISOLINE_OUT_OF_MEMORY otherwise. Volumes with edges,
- * `upwind_order` 2 or `pyramid_levels` above 1 are not stored so.
+ * φ starts as the signed distance to the boundary of the initial mask. φ and a copy of the image are kept in the memory of
+ * the context's device; the caller's images are not needed after the call. If a volume with a narrow band does not fit the
+ * memory of a GPU, or the context's limit, φ is stored only in tiles near the front (`stored_tiles` of the state); the
+ * result is the same except for values far from the front. If there is not enough memory for these tiles, at the start or
+ * in a step, the level set continues on the CPU with "auto", and the call fails with ISOLINE_OUT_OF_MEMORY otherwise. With
+ * edges, `upwind_order` 2 or `pyramid_levels` above 1, φ is always stored in all tiles.
  *
  * If the mask (with 2 dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front
- * never moves. Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
- * count as far from T as the farthest finite pixel of the image, but at least 2ε. With ISOLINE_LEVEL_SET_OUTSIDE, where
- * that is the object's side, they count as the object's.
+ * never moves. Pixels that are NaN or infinite count as far from T as the farthest finite pixel of the image, but at least
+ * 2ε. So they are never within the intensity range, except for an infinity on its open side, and for all of them with
+ * ISOLINE_LEVEL_SET_OUTSIDE.
  *
  * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
  * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
- *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and of a single slice,
- *   the spacing along z is not used (but, as in every image, it must be finite and more than 0).
+ *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and for a single slice, the
+ *   spacing along z is not used (but, as in every image, it must be finite and more than 0).
  * @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
  *   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
  * @param params NULL for the defaults.
  * @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
- *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
- *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
- *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
- *   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the
+ *   message names, for an α Δt that is neither 0 nor from 4.702e-38 to 3.403e38 (the range of 32-bit numbers with full
+ *   precision), which occurs for example for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range
+ *   with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA
+ *   pixels with a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels;
+ *   _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
@@ -2499,22 +2505,23 @@ isoline_status isoline_level_set_new(isoline_context *context,
                                      isoline_level_set **out);
 
 /**
- * Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
- * `converged`) or no front is left (every voxel is inside, or none, which counts as converged). The report's `outcome`
- * says whether a result that has converged is one: a front was found, and the intensity range suits it. Finding that out
+ * Evolves a level set by a number of iterations. It stops earlier if the stopping criterion is met (the report's
+ * `converged`), or if no front is left because every voxel, or none, is inside, which also counts as converged. For a
+ * converged level set, the report's `outcome` says whether there is a front that the intensity range suits. Computing it
  * takes about as long as one iteration of the whole image, once per run.
  *
  * @param level_set not NULL.
  * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50, unless
- *   the first one meets the stopping criterion: the next one goes on from there. With `pyramid_levels` the first step of at
- *   least one iteration first lets the coarse levels come to rest, with up to 10000 iterations each, which do not count.
- * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
- *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
- *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
+ *   the first one meets the stopping criterion; the next one then continues from there. With `pyramid_levels` the first
+ *   step of at least one iteration first runs the coarse levels until they are at rest, with up to 10000 iterations each,
+ *   which do not count.
+ * @param progress NULL for none. The fraction is the share of `iterations` that is done or, if the stopping criterion is
+ *   likely to be met sooner, of the iterations until then (isoline_level_set_state's `expected_iterations`). It never
+ *   decreases, is the same on every device, and is 1 only in the last call, whose result is not used. A cancelled step
  *   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
  *   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
  *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
- * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
+ * @param report NULL for none; else after isoline_report_init. `iterations` is the number of iterations of this step.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
  *   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
@@ -2534,9 +2541,8 @@ isoline_status isoline_level_set_step(isoline_level_set *level_set,
 void isoline_level_set_free(isoline_level_set *level_set);
 
 /**
- * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
- * criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
- * inside, 0 elsewhere.
+ * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping criterion
+ * is met (the report's `converged` and `outcome`), and writes the mask: 255 inside, 0 elsewhere.
  *
  * @param context,input,initial_mask,params as for isoline_level_set_new.
  * @param progress NULL for none; the fraction as for isoline_level_set_step.
@@ -2559,7 +2565,7 @@ typedef struct {
     uint32_t struct_size;
     /** 1 if the last step met the stopping criterion, else 0. */
     uint32_t converged;
-    /** The number of iterations over which the stopping criterion is computed. */
+    /** The number of iterations between two tests of the stopping criterion. */
     uint32_t check_interval;
     /** The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE. */
     uint32_t side;
@@ -2582,25 +2588,25 @@ typedef struct {
     /** The largest stable Δt. */
     double time_step_limit;
     /**
-     * The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX
-     * if it never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done
-     * once it is met.
+     * The number of iterations, counted from the start, after which the stopping criterion is likely to be met; UINT64_MAX
+     * if it never is. This is estimated from how fast the front's movement decreases towards the tolerances. Once the
+     * criterion is met, it is the number of iterations done.
      */
     uint64_t expected_iterations;
     /**
-     * The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle, and with `regions`.
+     * The share of voxels at the range's limits among those in the middle of the object, see ISOLINE_LEVEL_SET_AT_LIMIT.
+     * NaN if no front is at rest, if the object is too thin to have a middle, and with `regions`.
      */
     double limit_share;
-    /** The end of the last step, an isoline_level_set_outcome. */
+    /** The way in which the last step ended, an isoline_level_set_outcome. */
     uint32_t outcome;
     /** The number of iterations of all coarse levels together, with `pyramid_levels`; 0 until the first step has done them. */
     uint32_t coarse_iterations;
-    /** The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`. */
+    /** The contrast K of the edge term (with `dimensions` 2, of the first slice); NaN without `edge_weight`. */
     double edge_contrast;
     /**
-     * The number of tiles in which φ is stored: all of them, unless a volume does not fit the memory of the GPU. Then φ is
-     * stored near the front only.
+     * The number of tiles that store φ: all of them, unless a volume does not fit the memory of the GPU; φ is then stored
+     * near the front only.
      */
     uint64_t stored_tiles;
 } isoline_level_set_state;
@@ -2639,8 +2645,8 @@ isoline_status isoline_level_set_read_mask(isoline_level_set *level_set,
                                            const isoline_image *mask);
 
 /**
- * Writes the current φ of a level set: negative inside; near the front close to the signed distance to it, in the
- * unit of the input's spacing.
+ * Writes the current φ of a level set. It is negative inside and, near the front, close to the signed distance to it, in
+ * the unit of the input's spacing.
  *
  * @param level_set not NULL.
  * @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
@@ -2653,11 +2659,11 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  * Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
  *
  * @param level_set not NULL.
- * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
- *   near the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND one without a
- *   voxel in the narrow band, as it is saved where a front rests at sharp edges, becomes the distance to its front after
- *   the first iteration, which changes nothing. Values beyond ±65536 times the largest spacing are clamped to that, with
- *   `stored_tiles` those beyond ±10 times.
+ * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside, near
+ *   the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND, a φ without a voxel in
+ *   the narrow band cannot move; φ is like this if it was saved when a front rested at sharp edges. The first iteration
+ *   then changes nothing, and φ becomes the distance to its front. Values are clamped to ±65536 times the largest spacing,
+ *   or to ±10 times if φ is stored near the front only.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
  *   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
  *   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the
@@ -2678,13 +2684,15 @@ isoline_status isoline_level_set_info(isoline_level_set *level_set,
                                       isoline_level_set_state *out);
 
 /**
- * Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
+ * Returns the statistics of iterations, for example to plot how the front comes to rest. Those of the last million
+ * iterations are kept.
  *
  * @param level_set not NULL.
- * @param first the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
+ * @param first the first iteration to return, counted from 1; pass one more than the last iteration seen to get only new
+ *   ones.
  * @param count the number of elements that `out` has memory for.
- * @param out receives the statistics that are kept of the iterations from `first` on, the oldest first, at most
- *   `count`; further elements are unchanged. May be NULL if `count` is 0.
+ * @param out receives the kept statistics of the iterations from `first` on, the oldest first, at most `count`; further
+ *   elements are unchanged. May be NULL if `count` is 0.
  * @param written not NULL; receives the number of elements that were written.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
  *   Threads: as for isoline_level_set_step.
@@ -2702,10 +2710,13 @@ isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
  * @{
  */
 
-/** A flag of isoline_object: it has a voxel at the border of the image; of an image of one slice along x or y. */
+/**
+ * A flag of isoline_object: it has a voxel at the border of the image; in an image of one slice, only the borders along x
+ * and y count.
+ */
 #define ISOLINE_OBJECT_AT_BORDER 1
 
-/** A flag of isoline_object: it has a voxel beside one of another object. */
+/** A flag of isoline_object: it has a voxel next to a voxel of another object. */
 #define ISOLINE_OBJECT_TOUCHES 2
 
 /** The objects of a call in the order of their labels, created by isoline_objects. The list never changes. Opaque. */
@@ -2719,13 +2730,13 @@ typedef struct {
     /** The size of the struct, set by isoline_objects_params_init. */
     uint32_t struct_size;
     /**
-     * The side of their surroundings' brightness on which objects are, an isoline_foreground. Default:
-     * ISOLINE_FOREGROUND_ABOVE, they are brighter.
+     * An isoline_foreground: with ISOLINE_FOREGROUND_ABOVE (default) objects are brighter than their surroundings, with
+     * ISOLINE_FOREGROUND_BELOW they are darker.
      */
     uint32_t foreground;
     /**
-     * 1 (default): the voxels of a start stay in its object. 0: fronts leave starts that do not fit the image, and an
-     * object may vanish.
+     * 1 (default): the voxels of a start stay in its object. 0: a front may leave a start that does not fit the image, and
+     * an object may vanish.
      */
     uint32_t keep_starts;
     /**
@@ -2733,7 +2744,10 @@ typedef struct {
      * criterion tested. Default 10.
      */
     uint32_t check_interval;
-    /** The most iterations. Default 1000. With 0 the objects are the starts, such as automatic ones that are to be corrected. */
+    /**
+     * The most iterations. Default 1000. With 0 the objects are the starts themselves, for example to correct automatic
+     * starts by hand.
+     */
     uint32_t iterations;
     /** Must be 0. */
     uint32_t reserved;
@@ -2743,24 +2757,25 @@ typedef struct {
      */
     double alpha;
     /**
-     * The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
-     * image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the mean distance of the objects, as if
-     * they were on a grid.
+     * The background of an object is measured in its bounding box, which is widened by this in all directions, in the unit
+     * of the image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the mean distance between objects,
+     * as if they were on a regular grid.
      */
     double margin;
     /**
-     * Stopping criterion: the voxels that an object may gain and lose in 10 iterations, in a check interval, or in 4 iterations
-     * times the ratio of the largest to the smallest spacing, whichever is longest, and still be at rest, as a share of the
-     * surface of a ball of its size (of an image of one slice the circumference of a disc): about the distance in voxels
-     * that its front moved; at least 0. At its speed in the last iteration it may not move farther in this time either;
-     * with 0 nothing may have changed in the last iteration. The iterations end when all objects are at rest, twice in turn
-     * where a brightness has changed, and no front has moved by two voxels anywhere. Default 0.02.
+     * Stopping criterion: the largest distance, in voxels, by which the front of an object that is at rest may move
+     * between two tests; at least 0. The distance is estimated as the number of voxels that the object has gained or lost,
+     * divided by the surface of a ball of its size (in an image of one slice, the circumference of a disc). It must also
+     * not be larger at the front's speed in the last iteration; with 0, nothing may have changed in the last iteration.
+     * The tests are at least 10 iterations, a check interval, and 4 iterations times the ratio of the largest to the
+     * smallest spacing apart. The iterations end when in a test all objects are at rest and no front has moved by two
+     * voxels anywhere; if a brightness has changed, this must be so in two successive tests. Default 0.02.
      */
     double change_tolerance;
     /**
-     * Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
-     * ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of
-     * the square roots of the pixels' height above the lowest one, or depth below the highest for dark objects.
+     * Without starts: the threshold between objects and background, in the image's own units, from -3.4e38 to 3.4e38.
+     * ISOLINE_AUTOMATIC (default): Otsu's threshold (1979) of the square roots of the pixels' height above the lowest
+     * pixel; for dark objects, of their depth below the highest pixel.
      */
     double threshold;
     /**
@@ -2770,46 +2785,49 @@ typedef struct {
      */
     double sigma;
     /**
-     * Without starts: the depth, in the unit of the image's spacing, by which the distance inside has to fall between two
-     * of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, a quarter of the smallest
-     * spacing. The distance at a maximum has to reach it, and the smallest spacing.
+     * Without starts: two maxima of the distance inside both get a start only if the distance decreases by at least this
+     * between them, in the unit of the image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, a quarter of
+     * the smallest spacing. The distance at a maximum must be at least this, and at least the smallest spacing.
      */
     double prominence;
     /**
-     * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
-     * one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
-     * 16-bit images, which are used unchanged.
+     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
+     * this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+     * both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
+     * less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
     /**
-     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
-     * automatic.
+     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels are clamped to it. ISOLINE_AUTOMATIC
+     * (default): automatic.
      */
     double range_max;
 } isoline_objects_params;
 
 /** One object that isoline_objects has found. The struct never changes. */
 typedef struct {
-    /** Its label: that of its start. */
+    /** Its label, which is the label of its start. */
     uint32_t label;
     /** ISOLINE_OBJECT_AT_BORDER, ISOLINE_OBJECT_TOUCHES. */
     uint32_t flags;
-    /** The number of its voxels; 0 of an object that has vanished. */
+    /** The number of its voxels; 0 if it has vanished. */
     uint64_t voxels;
-    /** Its voxels times their size, in the cube of the unit of the image's spacing; of an image of one slice its area. */
+    /**
+     * The number of its voxels times the size of a voxel, in the cube of the unit of the image's spacing; in an image of
+     * one slice, its area.
+     */
     double volume;
     /**
-     * The mean of its voxels' centres along x, y, z, in the unit of the image's spacing, from the centre of the first voxel.
-     * NaN of an object that has vanished.
+     * The mean of its voxels' centres along x, y, z, in the unit of the image's spacing, relative to the centre of the
+     * image's first voxel. NaN if it has vanished.
      */
     double centre[3];
     /**
-     * The mean of its voxels, in the image's own units; before it vanished, if it has. Pixels of f32 images count as the
-     * values of their levels, those beyond the range as its ends.
+     * The mean of its voxels, in the image's own units; if it has vanished, the last mean before that. Pixels of f32
+     * images count as the values of their levels, and are clamped to the range.
      */
     double mean;
-    /** The mean of the background near it, measured in the same way; NaN where there is none. */
+    /** The mean of the background near it, measured in the same way; NaN if there is no background. */
     double background;
 } isoline_object;
 
@@ -2817,36 +2835,37 @@ typedef struct {
 isoline_status isoline_objects_params_init(isoline_objects_params *params, size_t struct_size);
 
 /**
- * Grows many objects at once in an image or a volume, from labels to labels: each has a front of its own, which grows from
- * its start, follows the image, stays smooth, and stops where it meets that of a neighbour. A voxel belongs to one object
- * at most. The image is computed as a volume of all its slices. The fronts move on the context's device, CPU and CUDA with
- * the same bits; starts are found, and objects measured, on the CPU.
+ * Grows many objects at the same time in an image or a volume, from a label image of starts to a label image of objects.
+ * Each object has its own front, which grows from its start, follows the image, stays smooth, and stops where it meets the
+ * front of a neighbour. A voxel belongs to one object at most. All slices of the image together are one volume. The fronts
+ * move on the context's device, and CPU and CUDA give the same bits; the CPU finds automatic starts and measures the
+ * objects.
  *
- * A front moves outwards where a voxel is nearer to the mean of its object than to that of the background near it, and
- * inwards elsewhere, against its curvature (region competition, Zhu and Yuille 1996; by distance functions, Elsey,
- * Esedoglu and Smereka 2009). Both means are measured again as the fronts move. Where several objects want a voxel, the
- * one gets it whose front would be farthest beyond it.
+ * A front moves outwards where the level of a voxel is nearer to the mean of its object than to the mean of the background
+ * near it, and inwards elsewhere; its curvature acts against this (region competition, Zhu and Yuille 1996; by distance
+ * functions, Elsey, Esedoglu and Smereka 2009). Both means are measured again as the fronts move. If several fronts reach
+ * a voxel, it goes to the object whose front would be farthest beyond it.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
- *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are computed in
+ *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are converted to
  *   65536 levels from range_min to range_max; NaN counts as background.
- * @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same label
- *   are the start of one object. Balls of three voxels' radius are good starts; a single voxel does not grow at the default
- *   alpha. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
- *   of the distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
+ * @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same
+ *   label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not grow
+ *   with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
+ *   distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param labels not NULL; receives the label of each voxel's object, else 0. The input's size, host memory of its own, of a
- *   type that holds the largest label.
+ * @param labels not NULL; receives the label of each voxel's object, or 0. It has the input's size, its own host memory,
+ *   and a type that can hold the largest label.
  * @param objects receives the objects, to be freed with isoline_object_list_free; NULL if they are not wanted. Not written
  *   on failure.
  * @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
- *   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
- *   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on
- *   one context run one after the other.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with a label
+ *   that is not an integer; _INVALID_SIZE; _INVALID_TYPE if `labels` cannot hold the largest label; _OVERLAP; _UNSUPPORTED
+ *   for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that does not fit
+ *   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context
+ *   run one after the other.
  */
 isoline_status isoline_objects(isoline_context *context,
                                const isoline_image *input,
@@ -2949,12 +2968,12 @@ typedef struct {
 isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_size);
 
 /**
- * Makes a smooth closed curve along each polygon, for outlines whose length and shape are to be those of an object: a
- * quadratic B-spline near the nodes, with a continuous tangent and about the area of the polygon (on a regular polygon
- * of 8 nodes it differs by 0.2 %, of 16 by 0.01 %). The curve is nowhere farther from the polygon than longest_edge / 4;
- * where edges of a polygon come closer to each other than twice that, it may touch itself.
+ * Makes a smooth closed curve along each polygon, for outlines whose length and shape are closer to those of an object: a
+ * quadratic B-spline near the nodes, with a continuous tangent and about the area of the polygon (they differ by 0.2 % for
+ * a regular polygon of 8 nodes, and by 0.01 % for 16). The curve is nowhere farther from the polygon than longest_edge /
+ * 4; if edges of a polygon come closer to each other than twice that, it may touch itself.
  *
- * @param polygons not NULL; those of isoline_snake_polygons, or others. They may touch themselves.
+ * @param polygons not NULL; from isoline_snake_polygons, or any others. They may touch themselves.
  * @param longest_edge in pixels, more than 0; or ISOLINE_AUTOMATIC: for each polygon the automatic node_spacing of
  *   isoline_snake_params for an initial polygon of its size. Longer edges are divided into equal parts first, so that
  *   only the ends of long straight edges are rounded.
@@ -2977,11 +2996,11 @@ isoline_status isoline_polygons_smooth(const isoline_polygons *polygons,
 /** The noise model: the distribution of the pixels of a region. */
 ISOLINE_ENUM(isoline_snake_noise) {
     /**
-     * Gaussian: each region has its own mean and variance. For camera images in good light, and where the noise is
-     * not known; regions may differ in texture alone.
+     * Gaussian: each region has its own mean and variance. For camera images in good light, and if the noise is not known;
+     * regions may also differ in their variance (texture) alone.
      */
     ISOLINE_SNAKE_NOISE_GAUSSIAN = 0,
-    /** Poisson: counted photons in low light, where the variance follows the mean. */
+    /** Poisson: photon counts in low light, where the variance is proportional to the mean. */
     ISOLINE_SNAKE_NOISE_POISSON = 1,
     /** Gamma: speckle of intensities, `looks` of them averaged, in radar, ultrasound and laser light. */
     ISOLINE_SNAKE_NOISE_GAMMA = 2,
@@ -2998,30 +3017,30 @@ ISOLINE_ENUM(isoline_snake_schedule) {
      * same bits.
      */
     ISOLINE_SNAKE_PARALLEL = 0,
-    /** One node after the other, each moved immediately (Algorithm 2 there). CPU only. */
+    /** One node after the other, each moved immediately (Algorithm 2 of Perrot et al. 2011). CPU only. */
     ISOLINE_SNAKE_SEQUENTIAL = 1,
 };
 
 /** The background that a target is compared with. */
 ISOLINE_ENUM(isoline_snake_background) {
-    /** The whole image outside the target. For one target. */
+    /** The whole image outside the target. Suitable for a single target. */
     ISOLINE_SNAKE_BACKGROUND_IMAGE = 0,
     /**
-     * A window around the target's initial polygon, so that neighbours outside the window have no influence. For
-     * many targets.
+     * A window around the target's initial polygon. Suitable for many targets, because neighbours outside the window have
+     * no influence.
      */
     ISOLINE_SNAKE_BACKGROUND_WINDOW = 1,
 };
 
-/** The pixels that several targets may have. */
+/** The rule for pixels that several targets may claim. */
 ISOLINE_ENUM(isoline_snake_overlap) {
-    /** Targets are independent: each is searched as if it were alone, and several may have the same pixels. */
+    /** Targets are independent: each is searched as if it were alone, and they may share pixels. */
     ISOLINE_SNAKE_OVERLAP_ALLOWED = 0,
     /**
-     * Targets compete, and a pixel belongs to one target at most. Before the search each pixel is given to the target
-     * whose initial polygon is nearest (Euclidean distance between centres of pixels; at the same distance the target
-     * with the smallest number), which is that target's territory. The pixels of a target are those of its polygon in
-     * its territory, and no node leaves the territory. For objects that touch.
+     * Targets compete, and a pixel belongs to one target at most. Before the search each pixel is assigned to the target
+     * with the nearest initial polygon (Euclidean distance between pixel centres; at equal distances, the target with the
+     * smallest number). These pixels are the target's territory. The pixels of a target are those of its polygon within
+     * its territory, and no node leaves the territory. Suitable for objects that touch.
      */
     ISOLINE_SNAKE_OVERLAP_EXCLUDED = 1,
 };
@@ -3042,30 +3061,31 @@ typedef struct {
     /** An isoline_snake_overlap. Default: ISOLINE_SNAKE_OVERLAP_ALLOWED. */
     uint32_t overlap;
     /**
-     * The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096; it is halved down to 1
-     * during the search. A larger distance passes over noise from further away, a smaller one stays near the initial
-     * polygon: around a small target nodes that move far leave spikes, so that its perimeter is too long. 0 (default):
-     * automatic, for each target the power of two that is at most 18 % of the root of its initial polygon's area, from
-     * 1 to 32; 32 for the default rectangle, which may be far from the object.
+     * The first distance of the candidate positions, in pixels: a power of two, 1 to 4096; it is halved down to 1 during
+     * the search. With a larger distance nodes find an object farther away, past noise. A smaller one stays near the
+     * initial polygon, which suits small targets: nodes that move far leave spikes there, which make the perimeter too
+     * long. 0 (default): automatic, for each target the largest power of two that is at most 18 % of the square root of
+     * its initial polygon's area, from 1 to 32; 32 for the default rectangle, which may be far from the object.
      */
     uint32_t largest_step;
     /** The largest number of nodes of a target, 3 to 65536. Default 1024. */
     uint32_t max_nodes;
     /**
-     * The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise the first step (or
-     * the run) begins on the image reduced `pyramid_levels` - 1 times to half its size, goes on with the next larger one
-     * where each search ended, and ends on the image; `largest_step`, `node_spacing` and `max_iterations` are those of each
-     * level, in its pixels (an automatic `largest_step` is halved with it). A larger number comes past noise from a start
-     * that is far from the object; small objects and detail vanish. Windows and territories are those of the image. A target
-     * whose polygon has an area of fewer than 4 pixels on a level, or that vanishes on it, is not searched there; nor is an
-     * image of fewer than 16 pixels a side reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
+     * The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the full image only. With more levels, the
+     * first step (or the run) begins on the image that is reduced `pyramid_levels` - 1 times to half its size, continues
+     * on the next larger one from the result, and so on up to the full image. `largest_step`, `node_spacing` and
+     * `max_iterations` apply to each level, in its pixels (an automatic `largest_step` is halved from level to level).
+     * With more levels, polygons move past noise from a start that is far from the object, but small objects and details
+     * vanish. Windows and territories are those of the full image. A target whose polygon has an area of fewer than 4
+     * pixels on a level, or that vanishes on it, keeps its start for the next level; an image with fewer than 16 pixels
+     * along a side is not reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
      */
     uint32_t pyramid_levels;
     /** The largest number of iterations of a target, at least 1. Default 10000. */
     uint64_t max_iterations;
     /**
-     * ISOLINE_SNAKE_NOISE_GAMMA only: L, the number of looks that were averaged, 1 to 1e6. Default 1, raw speckle.
-     * It weights the image against `node_cost`.
+     * ISOLINE_SNAKE_NOISE_GAMMA only: L, the number of looks that were averaged, 1 to 1e6. Default 1, raw speckle. It is
+     * the weight of the image relative to `node_cost`.
      */
     double looks;
     /**
@@ -3075,28 +3095,28 @@ typedef struct {
      */
     double margin;
     /**
-     * The length, in pixels, above which an edge gets another node; at least 2. A smaller length follows finer detail,
-     * and noise. ISOLINE_AUTOMATIC (default): automatic, for each target two fifths of the root of its initial polygon's
-     * area, from 6 to 16; 16 for the default rectangle of images from 80 x 80 pixels on.
+     * The length, in pixels, above which an edge gets another node; at least 2. A smaller length follows finer detail, and
+     * noise. ISOLINE_AUTOMATIC (default): automatic, for each target two fifths of the square root of its initial
+     * polygon's area, from 6 to 16; for the default rectangle of images from 80 x 80 pixels on this is 16.
      */
     double node_spacing;
     /**
-     * The cost of a node in the criterion, in logarithms of the number of pixels that it is placed among
-     * (description length), 0 to 1e6. Default 0.5; 1 is the cost of writing the node down. With a larger cost
-     * polygons have fewer nodes; with 0, which is faster, no node is removed.
+     * The cost of a node in the criterion, 0 to 1e6, in units of the logarithm of the number of pixels among which it is
+     * placed: 1 is the description length of a node. Default 0.5. With a larger cost polygons have fewer nodes; with 0 no
+     * node is removed, which is faster.
      */
     double node_cost;
     /**
-     * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top, but from 0 on for
-     * ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; give both for images of spots of one pixel. Else
-     * both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images,
-     * which are used unchanged.
+     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
+     * this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top, but
+     * begins at 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH; give both for images of spots of one pixel.
+     * Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be less than range_max. Must be automatic
+     * for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
     /**
-     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
-     * automatic.
+     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels are clamped to it. ISOLINE_AUTOMATIC
+     * (default): automatic.
      */
     double range_max;
 } isoline_snake_params;
@@ -3105,24 +3125,23 @@ typedef struct {
 isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t struct_size);
 
 /**
- * Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud,
- * Réfrégier and Boulet 1999; Perrot et al. 2011), for one target or thousands. No
- * edge is needed: the nodes of a polygon are moved, and nodes are added, as long as this makes the image more
- * likely, given one distribution of grey values inside the polygon and one outside. docs/snake.md describes the
- * method.
+ * Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud, Réfrégier and
+ * Boulet 1999; Perrot et al. 2011), for one target or thousands. No edge is needed: the nodes of a polygon are moved, and
+ * nodes are added, as long as this increases the likelihood of the image, given one distribution of grey values inside the
+ * polygon and one outside. docs/snake.md describes the method.
  *
- * All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
- * image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
- * caller's image is not needed after the call, which reports no progress; isoline_set_cancel_flag can end it. NaN pixels
- * of an f32 image count as range_min. Distances are in pixels; the image's spacing is not used.
+ * All sums are integers, so that results do not depend on the device, the threads or the number of targets. The image is
+ * copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the caller's image is
+ * not needed after the call, which reports no progress; isoline_set_cancel_flag can cancel it. NaN pixels of an f32 image
+ * count as range_min. Distances are in pixels; the image's spacing is not used.
  *
  * @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
  * @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
  *   isoline_snake_run takes several slices, and ISOLINE_SLICES.
  * @param initial the initial polygon of each target; its direction and its first node have no influence on the result.
- *   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
- *   are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
- *   given. All are on slice 0.
+ *   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image are
+ *   clamped to its border; if a polygon then has no area, its status is ISOLINE_TARGET_LEFT_IMAGE, and it stays as it was
+ *   given. All polygons are on slice 0.
  * @param params NULL for the defaults.
  * @param out receives the snake; free it with isoline_snake_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
@@ -3138,15 +3157,15 @@ isoline_status isoline_snake_new(isoline_context *context,
                                  isoline_snake **out);
 
 /**
- * Restarts a snake on the same image and device with other polygons or parameters, and uses again the sums that were
- * computed of the image.
+ * Restarts a snake on the same image and device with other polygons or parameters, and reuses the prefix sums of the
+ * image.
  *
- * @param snake not NULL. Its borrowed polygons end, unless the call fails.
+ * @param snake not NULL. Its borrowed polygons become invalid, unless the call fails.
  * @param initial,params as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The noise
- *   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
- *   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
- *   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake.
- *   A snake that isoline_snake_run made of several slices or of ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
+ *   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept as
+ *   levels, which depend on these; with an automatic range of an f32 image the noise must not change from or to
+ *   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake. A
+ *   snake that isoline_snake_run made from several slices or from ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
  * @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
  */
 isoline_status isoline_snake_restart(isoline_snake *snake,
@@ -3156,15 +3175,15 @@ isoline_status isoline_snake_restart(isoline_snake *snake,
 /**
  * Continues the search of every target that has not ended.
  *
- * @param snake not NULL. Its borrowed polygons end.
+ * @param snake not NULL. Its borrowed polygons become invalid.
  * @param iterations the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing.
  *   A step of 20 and one of 30 give the same result as one of 50. With `pyramid_levels` the first step of at least one
  *   iteration first ends the searches of the coarse levels, whose iterations do not count.
  * @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
- *   iteration: the snake can be read, and the next step continues from there; coarse levels begin anew.
+ *   iteration: the snake can be read, and the next step continues from there, except that coarse levels begin again.
  * @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
  *   status; `iterations` is the largest number of iterations that any target has done since its start. The first report
- *   contains the times of upload and sums of isoline_snake_new, except in `seconds_total`.
+ *   includes the times for upload and sums of isoline_snake_new, except in `seconds_total`.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake.
  *   May be called on any thread; calls on one snake run one after the other, and so do calls on its context.
@@ -3175,7 +3194,7 @@ isoline_status isoline_snake_step(isoline_snake *snake,
                                   isoline_report *report);
 
 /**
- * Returns the number of targets of a snake: the initial polygons, ended or not. Never fails. May be called on any
+ * Returns the number of targets of a snake, which is the number of initial polygons. Never fails. May be called on any
  * thread, also from a progress callback.
  *
  * @param snake NULL counts as 0.
@@ -3196,17 +3215,18 @@ void isoline_snake_free(isoline_snake *snake);
  * snake, or both.
  *
  * The input may have several slices, and each polygon is on one of them: it is searched as if that slice were the whole
- * image. The slices that have polygons are taken one after the other, in ascending order, each once, and one is held at
- * a time. With an automatic range of an f32 image, which is that of all slices, all are read before. Of several slices or
- * of ISOLINE_SLICES the snake keeps the targets alone: it can be read, drawn and freed, but neither restarted nor asked for
+ * image. The slices that have polygons are read one after the other, in ascending order, each once, and one at a time is
+ * in memory. An automatic range of an f32 image is measured over all slices, which are read before. With several slices or
+ * ISOLINE_SLICES the snake keeps only the targets: it can be read, drawn and freed, but it cannot be restarted or compute
  * sums, and a step changes nothing.
  *
  * @param context,params as for isoline_snake_new.
  * @param input as for isoline_snake_new, or with several slices, or ISOLINE_SLICES.
  * @param initial as for isoline_snake_new, each polygon on its slice (`slices`). NULL for the default rectangle on each
  *   slice.
- * @param progress NULL for none; the fraction is that of the targets. It can cancel the start, too, in which it is 0.
- * @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory. Of
+ * @param progress NULL for none; the fraction is the share of targets that have ended. It can cancel the start, too,
+ *   during which the fraction is 0.
+ * @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory. With
  *   ISOLINE_SLICES all slices are written, in ascending order, after the search.
  * @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
  *   `labels` and `out` must not both be NULL.
@@ -3230,8 +3250,8 @@ ISOLINE_ENUM(isoline_target_status) {
     /** The search has not ended. */
     ISOLINE_TARGET_RUNNING = 0,
     /**
-     * No move of one node by one pixel improves the criterion; and no node is to be removed (with a node_cost above 0)
-     * or added (with a node_cost of 0).
+     * No move of one node by one pixel improves the criterion, and no node can be removed (with a node_cost above 0) or
+     * added (with a node_cost of 0).
      */
     ISOLINE_TARGET_CONVERGED = 1,
     /** No pixel is left inside the polygon. */
@@ -3245,18 +3265,18 @@ ISOLINE_ENUM(isoline_target_status) {
 /** Properties of a target: bits that are added together. */
 ISOLINE_ENUM(isoline_target_flags) {
     /**
-     * The polygon has a pixel in common with that of another target, or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node
-     * lies at the border to the territory of another target: that target has limited it, or touches it.
+     * The polygon shares a pixel with the polygon of another target or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node lies
+     * on the border to the territory of another target, which has limited it or touches it.
      */
     ISOLINE_TARGET_OVERLAPS = 1,
     /** A node lies on the border of the image, so that the object may continue outside the image. */
     ISOLINE_TARGET_TOUCHES_IMAGE = 2,
     /**
-     * A node lies on the border of the window, where that is not the border of the image: the object may be larger, or
-     * nothing in the window was different from its surroundings.
+     * A node lies on the border of the window, inside the image: the object may be larger, or nothing in the window stands
+     * out from its surroundings.
      */
     ISOLINE_TARGET_TOUCHES_WINDOW = 4,
-    /** All pixels of target and background are equal. No outline is better than another one: the polygon says nothing. */
+    /** All pixels of target and background are equal. No outline is better than another, so the polygon is meaningless. */
     ISOLINE_TARGET_FLAT = 8,
 };
 
@@ -3359,12 +3379,12 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
                                         size_t *written);
 
 /**
- * Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
- * the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas:
- * each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
- * polygon touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can end it.
+ * Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses the row
+ * prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas: each edge
+ * costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no polygon
+ * touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can cancel it.
  *
- * @param snake not NULL. Its targets have no influence. One that isoline_snake_run made of several slices or of
+ * @param snake not NULL. Its targets have no influence. A snake that isoline_snake_run made from several slices or with
  *   ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
  * @param polygons not NULL; up to 65536 nodes each.
  * @param out memory for polygons->count sums. May be NULL if there are no polygons.

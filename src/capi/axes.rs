@@ -11,17 +11,18 @@ use super::{guard, isoline_status, object};
 use crate::edge_strength::{self, AxisParams};
 
 /// Finds the axes and the critical points of an edge strength v, which make up the skeleton of a shape (Tari, Shah and Pien
-/// 1997; Aslan and Tari 2005). Each slice of a stack is an image of its own. Every context computes them on the CPU; the
+/// 1997; Aslan and Tari 2005). Each slice of a stack is processed separately. Every context computes them on the CPU; the
 /// bits do not depend on the number of threads.
 ///
-/// Axes are the curves on which the gradient magnitude of v is extremal along the level curves of v: smallest on those with
-/// ISOLINE_POLYLINE_S_PLUS, the axes of symmetry, which begin at protrusions of the shape and lead downwards in v; largest on
-/// those with ISOLINE_POLYLINE_S_MINUS, which lead upwards, to indentations and sides. Critical points are those where the
-/// gradient is 0, as polylines of one point: ISOLINE_POLYLINE_ELLIPTIC where v is smallest, in the centre of a part of the
-/// shape, and ISOLINE_POLYLINE_HYPERBOLIC at a saddle, in a neck. Axes that come within a pixel of one end in it.
+/// Axes are the curves on which the gradient magnitude of v is extremal along the level curves of v. On axes with the flag
+/// ISOLINE_POLYLINE_S_PLUS it is smallest: these are axes of symmetry, which begin at protrusions of the shape, and along
+/// which v decreases. On axes with the flag ISOLINE_POLYLINE_S_MINUS it is largest; along these v increases, towards
+/// indentations and sides. Critical points are points where the gradient is 0, returned as polylines of one point:
+/// ISOLINE_POLYLINE_ELLIPTIC at a minimum of v, in the centre of a part of the shape, and ISOLINE_POLYLINE_HYPERBOLIC at a
+/// saddle, in a neck. Axes that come within a pixel of a critical point end in it.
 ///
-/// Left out are the pixels where v is 1 or less than axis_min_strength or not a number, those at the border of the image,
-/// and the neighbours of all of these; and what is due to the rounding of v to 32 bits.
+/// Pixels are excluded if v is 1, less than axis_min_strength or not a number, if they are at the border of the image, and
+/// if they are next to any of these. Axes and points that the rounding of v to 32 bits may have caused are excluded, too.
 ///
 /// Polylines are ordered by their slice; in a slice critical points come first, row by row, then the axes. The `level` of
 /// each is the smallest v on it, `parent` is -1 and `area` 0.
@@ -30,7 +31,7 @@ use crate::edge_strength::{self, AxisParams};
 /// @param strength not NULL; the output of isoline_edge_strength: ISOLINE_F32; host or CUDA memory, or slices; up to
 ///   2^32 - 1 pixels along every axis. Its spacing along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, is the
 ///   size of a pixel, in which lengths are measured; points are in pixels.
-/// @param params NULL for the defaults; those whose names begin with axis_ are used.
+/// @param params NULL for the defaults; only parameters whose names begin with axis_ are used.
 /// @param progress NULL for none.
 /// @param polylines not NULL; receives the axes and the critical points, to be freed with isoline_polylines_free. Not written
 ///   on failure.

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 
 /// The buffers that C programs own, by address.
 ///
-/// After a fork the child has the parent's buffers in its memory, but cannot free them: their locks may be held by threads
-/// that it does not have, and the driver's memory is the parent's.
+/// After a fork the child has copies of the parent's buffers, but cannot free them: their locks may be held by threads that
+/// the child does not have, and the driver's memory belongs to the parent.
 static OWNED: PerProcess<Mutex<BTreeMap<usize, HostBuffer>>> =
     PerProcess::new(Mutex::new(BTreeMap::new()), |_| Mutex::default());
 
@@ -19,16 +19,16 @@ fn owned() -> MutexGuard<'static, BTreeMap<usize, HostBuffer>> {
     OWNED.get().lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Makes a buffer: host memory for images, from and to which a context's calls are fastest. On a CUDA device it is
-/// page-locked, so that the device copies it directly; on every device a large one is in huge pages, so that its first
-/// use takes less time. It is ordinary memory for everything else: any context, thread and program code may use it.
+/// Makes a buffer: host memory for images with which the calls of a context are fastest. On a CUDA device it is
+/// page-locked, so that the device copies it directly; on every device a large buffer is in huge pages, so that its first
+/// use takes less time. Otherwise it is ordinary memory: any context, thread and program code may use it.
 ///
-/// The contents are undefined: zeros, or what an earlier buffer of this process held. The address is a multiple of 65536,
-/// for 2 MiB and more a multiple of 2 MiB.
+/// The initial contents are unspecified: zeros, or the contents of an earlier buffer of this process. The address is a
+/// multiple of 65536, or of 2 MiB for 2 MiB and more.
 ///
-/// If the system refuses to page-lock it, or if it is more than half of the free memory, a buffer that is not page-locked
-/// is made, on "auto" and on a named device alike, and a warning is logged with the reason: calls have the same results
-/// with it, and take longer.
+/// If the system refuses to page-lock it, or if it is more than half of the free memory, the buffer is not page-locked, on
+/// "auto" and on a named device alike, and a warning with the reason is logged. Calls with such a buffer have the same
+/// results, but take longer.
 ///
 /// @param context not NULL. It may be freed before the buffer; a page-locked buffer keeps the device open. May be in a
 ///   call, also in one whose callback calls this function.
@@ -59,12 +59,11 @@ pub unsafe extern "C" fn isoline_buffer_new(
 /// isoline_context_trim when no buffer has been needed for a while, such as 30 s. After the end of the context the memory
 /// is released at once.
 ///
-/// An address that is not that of a buffer is ignored, and a warning is logged. That of a buffer which was freed before is no
-/// buffer's only until isoline_buffer_new gives it again: freeing it twice may free what another part of the program uses, as
-/// with free(). Ignored is also, in
-/// the child of a fork, the address of a buffer of the parent: it is released when the child ends. Until then the child may
-/// use its memory, which is a copy of the parent's, with undefined contents if the buffer is page-locked. May be called on
-/// any thread.
+/// An address that is not that of a buffer is ignored, and a warning is logged. But isoline_buffer_new may return the
+/// address of a freed buffer again, so freeing a buffer twice may free a buffer that another part of the program uses, as
+/// with free(). In the child of a fork, buffers of the parent are ignored, too; they are released when the child ends.
+/// Until then the child may use their memory, which is a copy of the parent's, with undefined contents if the buffer is
+/// page-locked. May be called on any thread.
 ///
 /// @param buffer the address that isoline_buffer_new has given; may be NULL.
 #[unsafe(no_mangle)]
@@ -80,6 +79,6 @@ pub unsafe extern "C" fn isoline_buffer_free(buffer: *mut c_void) {
                  once, with the address that isoline_buffer_new has given"
             );
         }
-        // It is dropped here, after the registry is unlocked: that takes a while.
+        // The buffer is dropped here, after the registry is unlocked, because that takes a while.
     });
 }

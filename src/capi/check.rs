@@ -9,7 +9,7 @@ pub(super) fn reserved(value: u32, argument: &str) -> Result<()> {
     if value == 0 { Ok(()) } else { Err(Error::argument(format!("{argument}->reserved must be 0, but it is {value}"))) }
 }
 
-/// Refuses an index that none of `count` items has.
+/// Refuses an index that is not less than `count`.
 pub(super) fn index(index: usize, count: usize, item: &str) -> Result<()> {
     match count {
         0 => Err(Error::argument(format!("there are no {item}s, so no index is valid, but it is {index}"))),
@@ -18,7 +18,7 @@ pub(super) fn index(index: usize, count: usize, item: &str) -> Result<()> {
     }
 }
 
-/// Returns the error of optional outputs that are all NULL.
+/// Returns the error for optional outputs that are all NULL.
 pub(super) fn none_asked_for(what: &str) -> Error {
     Error::new(ErrorKind::NullPointer, format!("{what}; give at least one of them"))
 }
@@ -36,7 +36,7 @@ pub(super) fn array<T>(first: *const T, count: usize, name: &str) -> Result<()> 
     if first.is_null() && count > 0 { Err(null(name)) } else { Ok(()) }
 }
 
-/// Writes the first elements of `elements`, at most `count`, to a caller's array, and to `written` their number.
+/// Writes the first elements of `elements`, at most `count`, to a caller's array, and their number to `written`.
 ///
 /// # Safety
 /// `out` is NULL or has memory for `count` elements, `written` is NULL or writable.

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char};
 /// A device and the resources that calls on it share: worker threads, kernels and pooled memory. Opaque.
 pub struct isoline_context(Context);
 
-/// Returns the context that a caller's pointer points to, unless it is one of the parent of a fork.
+/// Returns the context that a caller's pointer points to. In the child of a fork, a context of the parent is refused.
 ///
 /// # Safety
 /// `context` is NULL or came from isoline_context_new and has not been freed; it lives for `'a`.
@@ -24,14 +24,14 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 /// them.
 ///
 /// @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works), "cuda:N", a list such as
-///   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
-///   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
+///   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects the working
+///   CUDA device with the most free memory, or the CPU if there is none; a device that is named never falls back to
 ///   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
-///   the targets of region snakes: each gets a contiguous range of them, with the results of one device. Volumes of images
-///   in host memory are cut into slabs along z, one for each device, with the results of one, in a number of iterations of
-///   edge strength and in level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE). All else runs on the first one of the
-///   list: other volumes and level sets, single slices, and images in CUDA memory, which must be that device's. A call that
-///   fails on one device ends on the others, too.
+///   the targets of region snakes: each gets a contiguous range, and the results are the same as on one device. For
+///   iterations of edge strength and for level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE), volumes in host memory
+///   are cut into slabs along z, one for each device, also with the same results. Everything else runs on the first device
+///   of the list: other volumes and level sets, single slices, and images in CUDA memory, which must be in the memory of
+///   that device. A call that fails on one device ends on the others, too.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
 ///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
@@ -58,8 +58,8 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
     })
 }
 
-/// Describes a context's device; its `reason` says why the device was selected. Of a list it is the first device, and the
-/// reason names all.
+/// Describes a context's device; its `reason` says why the device was selected. For a list this is the first device, and
+/// the reason names all devices.
 ///
 /// @param context not NULL.
 /// @param out a struct after isoline_device_init; written on success.
@@ -74,16 +74,16 @@ pub unsafe extern "C" fn isoline_context_device(
     guard(|| unsafe { sized::write(out, &isoline_device::from(&self::context(context)?.device_now()), "out") })
 }
 
-/// Sets the memory budget of a context: the device memory that each of its calls may use, beside what level sets and snakes of
-/// earlier calls keep.
+/// Sets the memory budget of a context: the device memory that each of its calls may use, in addition to the memory that
+/// level sets and snakes of earlier calls keep.
 ///
 /// @param context not NULL.
 /// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
-///   call starts. The distance, the edge strength and the isosurface of a volume that need more are computed in
-///   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
-///   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
-///   back to the CPU. A buffer of the device counts as a multiple of 64 KiB, so that a limit of a few MiB may be
-///   exceeded by that. The limit has no effect on a CPU context.
+///   call starts. If a volume needs more, its distance, edge strength and isosurface are computed in parts, with the same
+///   bits, and a level set with a narrow band stores φ near the front only, see isoline_level_set_new. Any other call that
+///   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The size of each device buffer is
+///   rounded up to a multiple of 64 KiB, by which a limit of a few MiB may be exceeded. The limit has no effect on a CPU
+///   context.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_context, bytes: u64) -> isoline_status {

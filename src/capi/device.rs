@@ -46,8 +46,7 @@ pub struct isoline_device {
     pub id: [c_char; 16],
     /// The name of the product, in UTF-8.
     pub name: [c_char; 128],
-    /// A sentence that says why the device can be used or not, and for a context's device why it was selected, in
-    /// UTF-8.
+    /// A sentence that says why the device can be used or not or, for a context's device, why it was selected; in UTF-8.
     pub reason: [c_char; 512],
 }
 
@@ -74,10 +73,10 @@ impl From<&DeviceInfo> for isoline_device {
     }
 }
 
-/// Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If
-/// CUDA cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda"
-/// and `usable` 0 gives the reason. This function opens no device. The driver is loaded once in a process: restart
-/// the program after installing one. Never fails. May be called on any thread.
+/// Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If CUDA
+/// cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda" and
+/// `usable` 0 gives the reason. This function opens no device. The driver is loaded once per process: restart the program
+/// after installing one. Never fails. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_device_count() -> usize {
     guard_or(0, device::count)
@@ -90,8 +89,8 @@ pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct
     guard(|| unsafe { sized::init(device, struct_size, "device") })
 }
 
-/// Describes one device. A CUDA device is opened for a moment to test it and to read its free memory, which takes 0.1
-/// to 0.2 s if no context is open on it.
+/// Describes one device. A CUDA device is opened briefly, to test it and to read its free memory, which takes 0.1 to 0.2 s
+/// if no context is open on it.
 ///
 /// @param index less than isoline_device_count().
 /// @param out a struct after isoline_device_init; written on success.

@@ -31,7 +31,7 @@ pub enum isoline_distance_region {
 pub struct isoline_distance_params {
     /// The size of the struct, set by isoline_distance_params_init.
     pub struct_size: u32,
-    /// 3 (default): the stack is one volume. 2: each slice is an image of its own.
+    /// 3 (default): the stack is one volume. 2: each slice is processed separately.
     pub dimensions: u32,
     /// The side of the threshold that is inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
     pub foreground: u32,
@@ -69,15 +69,15 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// Computes the exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or
 /// 3D, in the unit of the mask's spacing (Felzenszwalb and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
 ///
-/// A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch
-/// boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
-/// border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all signed distances are
-/// +infinity, in one without outside pixels -infinity; with `region` inside or outside the
-/// pixels of that side are +infinity then, and those of the other 0. NaN pixels are outside.
+/// A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch boxes
+/// of outside pixels, so the pixels next to a flat boundary have distances of minus and plus half a pixel. The image's
+/// border is not a boundary. If a volume (or, with 2 dimensions, a slice) has no inside pixels, all signed distances are
+/// +infinity; if it has no outside pixels, they are -infinity. With `region` inside or outside, the pixels of that side are
+/// then +infinity, and all others 0. NaN pixels are outside.
 ///
-/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
-/// the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
-/// memory.
+/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with the
+/// same bits, if one of its slices fits, one of its planes along x and z fits (8 bytes per pixel), and the output is in
+/// host memory.
 ///
 /// With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
 /// CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
@@ -121,28 +121,28 @@ pub unsafe extern "C" fn isoline_distance(
     })
 }
 
-/// Computes one pass of isoline_distance, along one axis, of an image in chunks. (Of one whose slices can be read in
-/// order, isoline_distance takes ISOLINE_SLICES, whatever its size.) The passes along x and y, and with 3 dimensions
-/// that along z, one after the other, give the distances of the whole image. A pass needs whole lines of pixels along
-/// its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits are
-/// those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
-/// spacings, if no side has 2048 pixels or more. Else they depend on the pieces, within the same error.
+/// Computes one pass of isoline_distance, along one axis, for an image in chunks. (If its slices can be read in order,
+/// isoline_distance takes ISOLINE_SLICES, whatever the size.) The passes along x, y and, with 3 dimensions, z, one after the
+/// other, compute the distances of the whole image. A pass needs whole lines of pixels along its axis; along the other axes
+/// the image may be cut anywhere, and differently for each pass. The bits equal those of isoline_distance for the whole
+/// image if squares of distances are exact in single precision: with equal spacings, if no side has 2048 pixels or more.
+/// Otherwise they depend on how the image is cut, within the same error.
 ///
 /// The CPU computes passes with every context; the bits do not depend on the number of threads.
 ///
 /// @param context not NULL.
 /// @param input not NULL; along x the mask, of any type; along y and z the output of the pass before, ISOLINE_F32 (other
-///   values are not refused, but their result has no meaning). Host memory. Its spacing is that of the whole image, as of
-///   isoline_distance, and the same for all passes; that along an axis on which the whole image has one pixel, which
-///   isoline_distance ignores, must be at least the smallest of the others.
+///   values are not refused, but their result has no meaning). Host memory. Its spacing is that of the whole image, as for
+///   isoline_distance, and the same for all passes. Along an axis with a single pixel isoline_distance ignores the spacing,
+///   but here it must be at least the smallest spacing along the others.
 /// @param axis 0 for x, 1 for y; 2 for z, with 3 dimensions.
 /// @param params NULL for the defaults; the same for all passes. The pass along x uses `threshold` and `foreground`, the last
 ///   one `region`.
 /// @param progress NULL for none.
-/// @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four times
-///   the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels inside; plus
-///   or minus infinity where there is no boundary along these axes. The last pass, along y with 2 dimensions, along z with 3, writes what
-///   isoline_distance writes.
+/// @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four
+///   times the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels
+///   inside; plus or minus infinity if there is no boundary along these axes. The last pass, along y with 2 dimensions and
+///   along z with 3, writes the same values as isoline_distance.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE also for an input
 ///   along y or z that is not ISOLINE_F32; _OVERLAP; _UNSUPPORTED for pixels that are not in host memory; _OUT_OF_MEMORY;

@@ -41,9 +41,9 @@ pub enum isoline_gradient_operator {
 pub enum isoline_edge_drawing_validation {
     /// All segments are kept.
     ISOLINE_EDGE_DRAWING_NO_VALIDATION = 0,
-    /// Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
-    /// principle: EDPF of Akinlar and Topal (2012). In the reference profile segments and edge map equal those of
-    /// OpenCV's ximgproc.EdgeDrawing with PFmode.
+    /// Only those parts of segments are kept that chance, with the image's distribution of gradients, would form at most
+    /// once (Helmholtz principle; EDPF of Akinlar and Topal 2012). In the reference profile segments and edge map equal
+    /// those of OpenCV's ximgproc.EdgeDrawing with PFmode.
     ISOLINE_EDGE_DRAWING_FALSE_ALARMS = 1,
 }
 
@@ -57,20 +57,20 @@ pub enum isoline_edge_drawing_variant {
     ISOLINE_EDGE_DRAWING_SCALAR = 1,
 }
 
-/// The shapes that isoline_edge_drawing_ellipses looks for.
+/// The shapes that isoline_edge_drawing_ellipses finds.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_drawing_shapes {
-    /// Circles and ellipses: a circle unless an ellipse is much nearer to the points.
+    /// Circles and ellipses; a shape is a circle unless an ellipse fits its points much better.
     ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES = 0,
     /// Circles alone.
     ISOLINE_EDGE_DRAWING_CIRCLES = 1,
 }
 
-/// The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
-/// is smoothed in its own type, so that an 8-bit image that is scaled to 16 bits, or converted to f32, has other
-/// edges in places. An image of 16 bits that holds 8-bit numbers has the same edges if the threshold is given: the automatic
-/// one may depend on the range of the pixels, which is 255 for 8 bits and measured for others.
+/// The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image is
+/// smoothed in its own type, so an 8-bit image that is scaled to 16 bits, or converted to f32, has slightly different
+/// edges. A 16-bit image with the numbers of an 8-bit image has the same edges if the threshold is given. The automatic
+/// threshold may depend on the range of the pixels, which is 255 for 8 bits and measured for other types.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_edge_drawing_params {
@@ -80,76 +80,76 @@ pub struct isoline_edge_drawing_params {
     pub profile: u32,
     /// An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
     pub gradient_operator: u32,
-    /// The scan interval: anchors are looked for on every row and every column whose number is a multiple of it; at
-    /// least 1. Default 1: everywhere. A larger interval finds fewer anchors and loses short edges.
+    /// The scan interval: anchors are sought in all rows and columns whose number is a multiple of it; at least 1. Default
+    /// 1: everywhere. A larger interval finds fewer anchors and misses short edges.
     pub scan_interval: u32,
-    /// The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge
-    /// map of the paper profile keeps their pixels. In the reference profile the number counts for all pixels that are
-    /// traced from one anchor, as in OpenCV: the segments that these are divided into may be shorter, down to 10 points;
-    /// its map does not have the pixels that are dropped, and less than 3 acts as 3.
+    /// The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge map of
+    /// the paper profile keeps their pixels. In the reference profile, as in OpenCV, this is the smallest number of all
+    /// pixels that are traced from one anchor: segments into which these are divided may be shorter, down to 10 points.
+    /// Dropped pixels are not in its edge map, and values below 3 act as 3.
     pub min_length: u32,
-    /// Paper profile: at a pixel where the edge direction changes between horizontal and vertical, 1 traces on in
-    /// both perpendicular headings, which closes gaps at corners. 0 (default) ends the trace there, as printed,
-    /// unless an anchor continues it.
+    /// Paper profile: at a pixel where the edge direction changes between horizontal and vertical, 1 continues tracing in
+    /// both perpendicular headings, which closes gaps at corners. 0 (default) ends the trace there, as in the paper, unless
+    /// an anchor continues it.
     pub follow_turns: u32,
     /// An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT.
     pub variant: u32,
     /// An isoline_edge_drawing_validation. Default: ISOLINE_EDGE_DRAWING_NO_VALIDATION. With
     /// ISOLINE_EDGE_DRAWING_FALSE_ALARMS the segments are the parts that pass the test, of at least min_length points (at
-    /// least 10 in the reference profile), in the order of the segments that they are parts of; the edge map has only
-    /// the pixels of parts that pass; a mean gradient is of the gradient that is tested, that of Prewitt after a Gaussian of
-    /// sigma 0.4; and the automatic gradient threshold is lower, so that no threshold needs to be chosen.
+    /// least 10 in the reference profile), in the order of the segments that they were part of; the edge map has only the
+    /// pixels of parts that pass; mean gradients are those of the tested gradient, Prewitt after a Gaussian of sigma 0.4;
+    /// and the automatic gradient threshold is lower, so that no threshold needs to be chosen.
     pub validation: u32,
     /// The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
-    /// edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and
-    /// u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, that of isoline_edge_drawing_threshold. A larger
+    /// edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and u16)
+    /// acts as one step. ISOLINE_AUTOMATIC (default): automatic, the result of isoline_edge_drawing_threshold. A larger
     /// threshold gives fewer edges.
     pub gradient_threshold: f64,
     /// The anchor threshold: the smallest difference between the gradient magnitude of an anchor and those of its two
     /// neighbours across the edge; at least 0, in the image's own units. Default 0. A larger threshold gives fewer
     /// anchors, so that only distinct edges are drawn.
     pub anchor_threshold: f64,
-    /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
-    /// one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
-    /// 16-bit images, which are used unchanged.
+    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
+    /// this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+    /// both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
+    /// less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,
-    /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
-    /// automatic.
+    /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels are clamped to it. ISOLINE_AUTOMATIC
+    /// (default): automatic.
     pub range_max: f64,
-    /// The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
-    /// In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
-    /// details; the automatic gradient threshold falls with the noise. It is used in single precision.
+    /// The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1. In
+    /// the reference profile, as in OpenCV, a value below 1 does not smooth. A larger value removes noise and small
+    /// details; the automatic gradient threshold decreases with the noise. It is used in single precision.
     pub sigma: f64,
-    /// isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Up to four points
-    /// in a row may be farther, which are fitted, tested and counted, too. Default 1. Half of it is the largest root mean
-    /// square distance of the points with which a line begins, and of two lines that are joined. A larger one gives longer
-    /// lines, which follow bends less closely.
+    /// isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Up to four
+    /// successive points may be farther away; they are fitted, tested and counted, too. Default 1. Half of it limits the
+    /// root mean square distance of the points with which a line begins, and of the points of two lines that are joined. A
+    /// larger value gives longer lines, which follow bends less closely.
     pub line_tolerance: f64,
-    /// isoline_edge_drawing_lines: the largest distance between the ends of two lines along a segment that are joined
-    /// where one line fits both, in pixels; at least 0. Default 6; 0 joins none.
+    /// isoline_edge_drawing_lines: two lines along a segment are joined if one line fits both and the distance between
+    /// their ends is at most this, in pixels; at least 0. Default 6; 0 joins none.
     pub line_gap: f64,
     /// isoline_edge_drawing_lines: the smallest number of points of a line, at least 2. 0 (default): automatic, the
     /// smallest number that can pass the test, 2 log(width * height) / log 8 rounded up: 12 for 512 x 512 pixels. A larger
-    /// one leaves fewer, longer lines.
+    /// value gives fewer, longer lines.
     pub line_min_length: u32,
-    /// isoline_edge_drawing_lines: 1 (default) keeps the lines that chance would make at most once in an image of this size;
-    /// 0 keeps all.
+    /// isoline_edge_drawing_lines: 1 (default) keeps only lines that chance would form at most once in an image of this
+    /// size; 0 keeps all.
     pub line_validation: u32,
-    /// isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in pixels;
-    /// greater than 0. Default 1.5. Small ones must be nearer, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
-    /// more that are less round.
+    /// isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in
+    /// pixels; greater than 0. Default 1.5. It is also limited to 0.25 plus 0.04 times the smaller semi-axis, which matters
+    /// for small shapes. A larger value finds more shapes that are not quite round.
     pub ellipse_tolerance: f64,
-    /// isoline_edge_drawing_ellipses: the smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. A
-    /// smaller one finds those of which less is seen, too, which are less exact.
+    /// isoline_edge_drawing_ellipses: the smallest share of the outline that segments cover, 0.1 to 1. Default 0.5. A
+    /// smaller value also finds shapes that are mostly hidden, with less accurate parameters.
     pub ellipse_coverage: f64,
     /// isoline_edge_drawing_ellipses: the smallest radius of a circle, or smaller semi-axis of an ellipse, in pixels; at least
-    /// 1. Default 3. A larger one leaves out small ones.
+    /// 1. Default 3. A larger value leaves out small shapes.
     pub ellipse_min_radius: f64,
     /// isoline_edge_drawing_ellipses: an isoline_edge_drawing_shapes. Default: ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES.
     pub ellipse_shapes: u32,
-    /// isoline_edge_drawing_ellipses: 1 (default) keeps those that chance would make at most once in an image of this size; 0
-    /// keeps all.
+    /// isoline_edge_drawing_ellipses: 1 (default) keeps only shapes that chance would form at most once in an image of this
+    /// size; 0 keeps all.
     pub ellipse_validation: u32,
 }
 
@@ -177,7 +177,7 @@ impl isoline_edge_drawing_params {
         })
     }
 
-    /// Returns the parameters of lines, whose ranges were checked.
+    /// Returns the parameters for lines. Their ranges have been checked.
     fn line_params(&self) -> LineParams {
         let min_length = f64::from(self.line_min_length);
         LineParams {
@@ -188,7 +188,7 @@ impl isoline_edge_drawing_params {
         }
     }
 
-    /// Returns the parameters of circles and ellipses, whose ranges were checked.
+    /// Returns the parameters for circles and ellipses. Their ranges have been checked.
     fn ellipse_params(&self) -> Result<EllipseParams> {
         Ok(EllipseParams {
             tolerance: self.ellipse_tolerance,
@@ -214,16 +214,15 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// The image is smoothed by a Gaussian; anchors are found on the ridges of the gradient magnitude, and edge tracing
 /// links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
 ///
-/// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
-/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as range_min.
-/// Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
-/// border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
-/// of it.
+/// Each slice of a stack is processed separately. All computations are in integers, so that every device, variant and
+/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as range_min. Distances are in
+/// pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's border reaches its last
+/// pixel. In the reference profile no edge touches the border, and no anchor is within two pixels of it.
 ///
-/// The segments of the paper profile are the chains of the edge map, thinned to lines of one pixel without spurs of
-/// one pixel and split where edges meet. They are ordered by their slice, then by their first
-/// point (row by row), then by their second; a segment begins at the end that comes first in this order. The segments
-/// of the reference profile are in the order in which the algorithm draws them.
+/// The segments of the paper profile are the chains of the thinned edge map, whose lines are one pixel wide and which has
+/// no spurs of one pixel; they are split where edges meet. They are ordered by their slice, then by their first point (row
+/// by row), then by their second point; a segment begins at the end that comes first in this order. The segments of the
+/// reference profile are in the order in which the algorithm draws them.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis.
@@ -328,11 +327,12 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
     })
 }
 
-/// Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
-/// quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
-/// without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others that which range_min and range_max give,
-/// or the automatic one. With validation it is at most 11/255 of the range by Prewitt, 14.7/255 by Sobel and 58.7/255 by
-/// Scharr. Above a sigma of 1 it is at least five times the gradient of a step of one level, 20 by Sobel for integers.
+/// Returns the gradient threshold that isoline_edge_drawing uses for an image if it is automatic: five times the lower
+/// quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack. If that is 0, as in an image
+/// without noise, the threshold is 20/255 of the range of the pixels, which is 255 for 8 bits, and for other types the
+/// range from range_min to range_max or the automatic one. With validation the threshold is at most 11/255 of the range for
+/// Prewitt, 14.7/255 for Sobel and 58.7/255 for Scharr. With a sigma above 1 it is at least five times the gradient of a
+/// step of one level, which is 20 for Sobel and integer pixels.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
@@ -362,11 +362,12 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
 }
 
 /// Finds straight lines along segments (EDLines of Akinlar and Topal, 2011). A line begins with line_min_length points of a
-/// segment that fit a line, and takes in the points that follow within line_tolerance; neighbouring lines of a segment are
-/// joined where one line fits both. Of these, those are kept that chance would make at most once in an image of this size:
-/// the more pixels of a line have a gradient across it, within 22.5 degrees and all towards the same side, the less likely.
+/// segment that fit a line, and is extended by the following points within line_tolerance; neighbouring lines of a segment
+/// are joined if one line fits both. A line is kept if chance would form it at most once in an image of this size. This is
+/// the less likely the more pixels of the line have a gradient across it, within 22.5 degrees and all towards the same
+/// side.
 ///
-/// The lines are in the order of their segments, and those of a segment in the order of its points. The host computes them
+/// The lines are in the order of their segments and, within a segment, in the order of its points. The host computes them
 /// with every context; every device and number of threads gives the same bits. Distances are in pixels; the image's spacing
 /// is not used.
 ///
@@ -375,7 +376,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
 ///   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
 ///   them count as random ones.
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
-/// @param params NULL for the defaults; those whose names begin with line_ are used.
+/// @param params NULL for the defaults; only parameters whose names begin with line_ are used.
 /// @param progress NULL for none.
 /// @param lines not NULL; receives the lines, to be freed with isoline_lines_free. Not written on failure.
 /// @param report NULL for none; else after isoline_report_init.
@@ -406,21 +407,22 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
     })
 }
 
-/// Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is tried as a whole. Of
-/// the others, the lines that turn in one direction, by 3 to 60 degrees each, are arcs; arcs that are near to one circle, or
-/// else to one ellipse, are joined, from the longest one on. Those that run along ellipse_coverage of its outline are kept if
-/// chance would make them at most once in an image of this size: the more pixels along the whole outline have a gradient
-/// across it, within 22.5 degrees and all inwards or all outwards, the less likely.
+/// Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is first tried as a
+/// whole. In the others, successive lines that turn in one direction, by 3 to 60 degrees each, form arcs. Arcs that are
+/// near to the same circle, or otherwise to the same ellipse, are joined, from the longest one on. A shape whose arcs cover
+/// ellipse_coverage of its outline is kept if chance would form it at most once in an image of this size. This is the less
+/// likely the more pixels along the whole outline have a gradient across it, within 22.5 degrees and all inwards or all
+/// outwards.
 ///
-/// They are in the order of the segments of their longest arcs. The host computes them with every context; every device and
-/// number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
+/// The shapes are in the order of the segments of their longest arcs. The host computes them with every context; every
+/// device and number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
 ///
 /// @param context not NULL.
 /// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
 ///   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
 ///   them count as random ones.
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
-/// @param params NULL for the defaults; those whose names begin with ellipse_ are used.
+/// @param params NULL for the defaults; only parameters whose names begin with ellipse_ are used.
 /// @param progress NULL for none.
 /// @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on
 ///   failure.

@@ -28,19 +28,19 @@ pub enum isoline_edge_strength_mode {
 pub enum isoline_edge_strength_start {
     /// The value 0.
     ISOLINE_EDGE_STRENGTH_START_MASK = 0,
-    /// The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW. Where no
-    /// pixel is above another finite one, all are scaled to 0. NaN pixels start at 0.
+    /// The input, scaled by start_min and start_max to the range from 0 to 1, and inverted for ISOLINE_FOREGROUND_BELOW. If
+    /// all finite pixels are equal, they are scaled to 0. NaN pixels start at 0.
     ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 }
 
-/// The implementation of the iterations; the converged mode has one only. All variants give the same pixels (scalar:
-/// within 1e-6 up to 200 iterations) and differ in speed.
+/// The implementation of the iterations; the converged mode has only one. All variants give the same pixels (scalar: within
+/// 1e-6 up to 200 iterations) and differ in speed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_strength_variant {
     /// The fastest variant of the device.
     ISOLINE_EDGE_STRENGTH_DEFAULT = 0,
-    /// Several iterations for each time that the data are read from memory. CPU and CUDA.
+    /// Several iterations per pass over memory. CPU and CUDA.
     ISOLINE_EDGE_STRENGTH_FUSED = 1,
     /// The paper's first design, a tile in shared memory. CUDA only.
     ISOLINE_EDGE_STRENGTH_SHARED = 2,
@@ -56,8 +56,8 @@ pub enum isoline_edge_strength_variant {
 pub struct isoline_edge_strength_params {
     /// The size of the struct, set by isoline_edge_strength_params_init.
     pub struct_size: u32,
-    /// 2 (default): each slice is an image of its own, with four neighbours per pixel. 3: the stack is one volume,
-    /// with six neighbours per voxel.
+    /// 2 (default): each slice is processed separately, with four neighbours per pixel. 3: the stack is one volume, with
+    /// six neighbours per voxel.
     pub dimensions: u32,
     /// An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATIONS.
     pub mode: u32,
@@ -67,17 +67,17 @@ pub struct isoline_edge_strength_params {
     pub start: u32,
     /// An isoline_edge_strength_variant. Default: ISOLINE_EDGE_STRENGTH_DEFAULT.
     pub variant: u32,
-    /// The number of iterations, 0 to 10,000,000. Default 50. More iterations carry the field further from
-    /// the shape, by about the square root of their number in pixels. After every 16th iteration of a call, values
-    /// below 2⁻⁸⁰ (8e-25) are set to 0. Not used by the converged mode.
+    /// The number of iterations, 0 to 10,000,000. Default 50. More iterations reach farther from the shape, by about the
+    /// square root of their number in pixels. After every 16th iteration of a call, values below 2⁻⁸⁰ (8e-25) are set to 0.
+    /// Not used by the converged mode.
     pub iterations: u64,
-    /// Converged mode: the largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they do not suffice, or
-    /// if 100 cycles have made no smaller change than one before them, the result so far is returned and the report's
+    /// Converged mode: the largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they are not enough, or if
+    /// the smallest change of a cycle has not decreased for 100 cycles, the result so far is returned and the report's
     /// `converged` is 0.
     pub max_cycles: u64,
-    /// ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18
-    /// times the largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
-    /// exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    /// The decay length ρ in pixels or, with 3 dimensions, in the unit of the input's spacing; at least 1e-18, and with 3
+    /// dimensions at least 1e-18 times the largest spacing (so that a 32-bit number can hold 1/ρ²). Default 64. The field
+    /// decreases as exp(-distance/ρ): a larger ρ reaches farther and smooths more.
     pub rho: f64,
     /// The time step Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. With a spacing h_x, h_y, h_z of a
     /// volume it is in units of h², the square of the smallest of them, and at most 1/(2 (w_x + w_y + w_z) + h²/ρ²), where
@@ -87,21 +87,21 @@ pub struct isoline_edge_strength_params {
     /// The threshold of the foreground, in the image's own units; finite. Default 0. With the default foreground every pixel
     /// above it belongs to the shape.
     pub threshold: f64,
-    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0, as smaller ones do. This and start_max
-    /// ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else see Automatic ranges at the top. Else both
-    /// must be given, this one less than start_max.
+    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels up to this value start at 0. If this and start_max are ISOLINE_AUTOMATIC
+    /// (default), they are automatic: 0 and 255 for 8-bit images, for other types see Automatic ranges at the top.
+    /// Otherwise both must be given, and this one must be less than start_max.
     pub start_min: f64,
-    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
+    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels from this value on start at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,
     /// Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; more
     /// than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.54 times it were
     /// measured), and 32-bit numbers reach about 1e-6. A smaller tolerance takes more cycles.
     pub tolerance: f64,
-    /// isoline_edge_strength_axes: the smallest edge strength at which axes and critical points are looked for, more than 0 and
-    /// less than 1. Default 1e-4. A smaller one follows axes further from the shape, where v is less exact.
+    /// isoline_edge_strength_axes: the smallest edge strength at which axes and critical points are sought, more than 0 and
+    /// less than 1. Default 1e-4. A smaller value follows axes farther from the shape, where v is less accurate.
     pub axis_min_strength: f64,
-    /// isoline_edge_strength_axes: the smallest length of an axis, in pixels, at least 0. Default 5. A larger one leaves out
-    /// more of the short axes that the steps of an outline between pixels make.
+    /// isoline_edge_strength_axes: the smallest length of an axis, in pixels, at least 0. Default 5. A larger value removes
+    /// more of the short axes that begin at the pixel steps of an outline.
     pub axis_min_length: f64,
 }
 
@@ -146,16 +146,16 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// is 1 on the shape and within 0 to 1 everywhere, in both modes. It solves dv/dt = (Laplacian - 1/ρ²) v with v = 1
 /// on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 ///
-/// With 3 dimensions distances are in the unit of the input's spacing, and each second derivative of the Laplacian has that
-/// along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and
-/// start at 0.
+/// With 3 dimensions distances are in the unit of the input's spacing, which the Laplacian takes into account along each
+/// axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and start at 0.
 ///
-/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
-/// along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
-/// converged mode if 28 slices of 12 bytes a voxel fit beside 3 bytes for each voxel of the volume (with spacings that differ up
-/// to 19), and the output is in host memory, of which it then takes 4 more bytes a voxel. With "auto" the GPU does at most twice
-/// the work for this. Iterations on a volume are also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
-/// iterations, and where the images are ISOLINE_SLICES, which the converged mode of a volume does not take.
+/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z
+/// with the same bits. For iterations, one slice must fit with as many slices on either side as there are iterations. For
+/// the converged mode, 28 slices of 12 bytes per voxel must fit, and 3 bytes for each voxel of the volume (up to 19 with
+/// spacings that differ), and the output must be in host memory, of which 4 more bytes per voxel are then used. With "auto"
+/// the GPU is used for this only if slabs cause at most twice the work. Iterations on a volume are also computed in slabs
+/// if the context has several devices and each gets at least twice as many slices as there are iterations, and if the
+/// images are ISOLINE_SLICES, which the converged mode of a volume does not accept.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a

@@ -1,5 +1,5 @@
-//! The params structs of the C API and the tables of their operations: defaults, checks and the offset of each
-//! parameter.
+//! The connection between the params structs of the C API and the parameter tables of the operations: defaults, checks and
+//! the offset of each parameter.
 
 use super::check;
 use super::operation::isoline_storage::{self, ISOLINE_STORAGE_F64, ISOLINE_STORAGE_U32, ISOLINE_STORAGE_U64};
@@ -60,8 +60,8 @@ pub(super) unsafe trait Described: Sized32 {
     fn reserved(&self) -> u32;
 }
 
-/// Refuses, at compile time, fields whose names or types differ from those of the table, and bytes of the struct that
-/// are neither its size, nor a parameter, nor reserved.
+/// Fails to compile if the names or types of fields differ from those of the table, or if the struct has bytes that are
+/// neither its size, nor a parameter, nor reserved.
 pub(super) const fn check<T: Described>() {
     let parameters = T::OPERATION.parameters;
     assert!(T::FIELDS.len() == parameters.len(), "the struct has another number of parameters than the table");
@@ -128,9 +128,9 @@ pub(super) unsafe fn read<T: Described>(params: *const T) -> Result<T> {
     Ok(params)
 }
 
-/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, [RESERVED...],
-/// FIELDS...)`. FIRST_SIZE is the size of the struct in the first release, RESERVED its fields that are reserved for
-/// later versions: they must be 0.
+/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, [RESERVED...], FIELDS...)`.
+/// FIRST_SIZE is the size of the struct in the first release; RESERVED are its fields that are reserved for later versions
+/// and must be 0.
 macro_rules! params_of {
     ($params:ident, $first_size:literal, $operation:path, [$($reserved:ident),*], $($field:ident),+ $(,)?) => {
         // SAFETY: repr(C), struct_size first; integers and floats.

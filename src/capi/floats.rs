@@ -2,9 +2,9 @@
 
 use std::arch::asm;
 
-/// The default environment, which the compiler takes for granted, while it lives: rounding to the nearest number, no number
-/// taken for zero, no traps. The caller's comes back after it. Programs have others where they were built with -ffast-math,
-/// or load a library that was. The library's threads are started in calls, and have the environment of those.
+/// Sets the default environment as long as it lives: rounding to nearest, no flush to zero, no traps. The compiler assumes
+/// this environment. The caller's environment is restored afterwards; programs have another one if they, or a library that
+/// they load, were built with -ffast-math. The library's threads are started within calls, and inherit this environment.
 pub(super) struct DefaultFloats(Option<Control>);
 
 impl DefaultFloats {
@@ -33,7 +33,7 @@ type Control = u32;
 /// All exceptions are masked.
 #[cfg(target_arch = "x86_64")]
 const DEFAULT: Control = 0x1F80;
-/// The bits that only tell of earlier exceptions.
+/// The sticky bits that record earlier exceptions.
 #[cfg(target_arch = "x86_64")]
 const FLAGS: Control = 0x3F;
 

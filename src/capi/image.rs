@@ -32,24 +32,24 @@ pub enum isoline_memory {
     /// The memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
     /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
-    /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into
-    /// memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2
-    /// dimensions) and axes, edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments,
-    /// isolines, isosurfaces, the distance, and region snakes in one call (isoline_snake_run) with their labels and
-    /// masks. The other images of such a call may be in host memory, or slices too; in CUDA memory only the input of
-    /// region snakes may be. The results have the same bits as those from memory; the distance of a volume those of the
-    /// CPU.
+    /// No memory: callbacks read the slices of an input, and write the slices of an output, so images need not fit into
+    /// memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions)
+    /// and its axes; edge drawing, its maps and its threshold, and lines, circles and ellipses along its segments;
+    /// isolines; isosurfaces; the distance; and region snakes in one call (isoline_snake_run), with their labels and masks.
+    /// The other images of such a call may be in host memory, or also slices; only the input of region snakes may be in
+    /// CUDA memory. The results have the same bits as for images in memory; the distance of a volume has those of the CPU.
     ///
-    /// Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
-    /// number that it gets. Where a parameter is automatic and depends on the whole stack, one pass over all slices comes
-    /// before; for an automatic gradient threshold up to 16 slices are read.
+    /// Slices are read in ascending order, each once; region snakes read only slices that have polygons, so a callback must
+    /// use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
+    /// before; for an automatic gradient threshold, up to 16 slices are.
     ///
-    /// The call reads a batch of slices, and writes the one before, while the device computes another: at most two batches are
-    /// in memory. A batch has 64 MiB of input and output, and
-    /// - at least 1 slice for each device; on CUDA 4, if these have at most 1 GiB;
-    /// - for n iterations of edge strength of a volume at least 2n slices for each device, and n more of the input on either
-    ///   side. 2n slices that both batches need are kept beside them, and the CPU computes in two float32 for each voxel;
-    /// - for an isosurface 2 more slices of the input on either side.
+    /// The call reads a batch of slices and writes the previous results while the device computes another batch; at most
+    /// two batches are in memory. A batch has 64 MiB of input and output, and
+    /// - at least 1 slice for each device, or 4 on CUDA if these have at most 1 GiB;
+    /// - for n iterations of edge strength of a volume, at least 2n slices for each device, and n more slices of the input
+    ///   on either side. In addition, 2n slices that both batches need are kept, and the CPU uses two float32 for each
+    ///   voxel;
+    /// - for an isosurface, 2 more slices of the input on either side.
     ///
     /// The distance of a volume also has a group of columns of 128 MiB in memory, and all its values in a temporary file, if
     /// its output is slices (isoline_distance).
@@ -58,17 +58,17 @@ pub enum isoline_memory {
     ISOLINE_SLICES = 2,
 }
 
-/// Reads slice `slice` of an input, from 0, to `pixels`: width times height pixels of the image's type, packed, which it must
-/// fill. Returns NULL if it did; otherwise a sentence in UTF-8 that says why not (for a file strerror(errno) will do), which
-/// is copied before the next callback: the call then returns ISOLINE_CALLBACK_FAILED, and the sentence is a part of its
-/// message. It is called on the thread that made the call, and, like the progress callback, must not throw, call longjmp
-/// or use the context that is calling it. The time that it takes is not bounded by cancels.
+/// Reads slice `slice` of an input, counted from 0. It must fill `pixels`, which has memory for width times height packed
+/// pixels of the image's type, and return NULL. If it fails, it returns a sentence in UTF-8 that says why (for a file,
+/// strerror(errno) will do), which is copied before the next callback; the call then returns ISOLINE_CALLBACK_FAILED, with
+/// the sentence in its message. The function is called on the thread that made the call and, like the progress callback,
+/// must not throw, call longjmp or use the context that is calling it. A cancellation does not interrupt it.
 pub type isoline_read_slice_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, slice: u64, pixels: *mut c_void) -> *const c_char>;
 
-/// Takes slice `slice` of an output, from 0: width times height pixels of the image's type, packed, which are valid during
-/// the callback only. It is called once for each slice, in ascending order, as soon as its batch is finished. Returns NULL,
-/// or a sentence, and is called, like isoline_read_slice_fn.
+/// Takes slice `slice` of an output, counted from 0: width times height packed pixels of the image's type, which are valid
+/// during the callback only. It is called once for each slice, in ascending order, as soon as its batch is finished. For
+/// its result, and the rules for callbacks, see isoline_read_slice_fn.
 pub type isoline_write_slice_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, slice: u64, pixels: *const c_void) -> *const c_char>;
 
@@ -106,7 +106,7 @@ pub struct isoline_image {
     /// The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default): packed,
     /// width pixels.
     pub row_stride: u64,
-    /// The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than the
+    /// The bytes between the starts of two slices, a multiple of the pixel's size. For an output it must be at least the
     /// bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default):
     /// packed, height rows.
     pub slice_stride: u64,
@@ -142,7 +142,7 @@ struct Slices {
     write: isoline_write_slice_fn,
 }
 
-/// Returns the result of a callback, whose sentence is NULL or what went wrong.
+/// Returns the result of a callback from its sentence, which is NULL or describes the failure.
 ///
 /// # Safety
 /// `sentence` is NULL or ends with NUL, and nothing changes it meanwhile.
@@ -154,7 +154,7 @@ unsafe fn answer(sentence: *const c_char) -> Result<(), String> {
     Err(unsafe { CStr::from_ptr(sentence) }.to_string_lossy().into_owned())
 }
 
-/// A checked description, every byte of which can be addressed.
+/// A checked description of an image. All of its bytes can be addressed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checked {
     name: &'static str,
@@ -186,7 +186,7 @@ impl Checked {
         Ok(image)
     }
 
-    /// Checks the description of an image of a call that takes ISOLINE_SLICES, too.
+    /// Checks the description of an image for a call that also accepts ISOLINE_SLICES.
     ///
     /// # Safety
     /// The requirements of [`sized::read`] hold.
@@ -257,7 +257,7 @@ impl Checked {
         Ok(Self { extent, address, ..checked })
     }
 
-    /// Does what [`sliced`](Self::sliced) does with a description that may be NULL, which stands for no image.
+    /// Does what [`sliced`](Self::sliced) does, but accepts NULL, which means no image.
     ///
     /// # Safety
     /// The requirements of [`sized::read`] hold.
@@ -270,7 +270,7 @@ impl Checked {
         self.pixel_type
     }
 
-    /// Reads a caller's description of an image that is written and of which no two rows overlap.
+    /// Reads a caller's description of an image that will be written. No two of its rows may overlap.
     ///
     /// # Safety
     /// The requirements of [`new`](Self::new) hold.
@@ -332,15 +332,15 @@ impl Checked {
         Ok(())
     }
 
-    /// Returns true if a row of `self` shares a byte with a row of `other`. Crops side by side in one canvas share
-    /// none, nor do slices in turns, as those of the channels of a film, though the memory that they span overlaps. Layouts of
-    /// different strides count as sharing if the memory that they span overlaps.
+    /// Returns true if a row of `self` shares a byte with a row of `other`. Neighbouring crops of one canvas share none,
+    /// and neither do interleaved slices, such as the channels of a film, although the memory that they span overlaps. If
+    /// the strides differ, layouts count as sharing bytes whenever the memory that they span overlaps.
     fn shares_bytes(&self, other: &Self) -> bool {
         if self.address >= other.address + other.extent || other.address >= self.address + self.extent {
             return false;
         }
         let both = [self, other];
-        // Rows, or slices, that are `period` bytes apart in both images share none if their bytes within one period do not.
+        // Rows, or slices, that are `period` bytes apart in both images share no bytes if those of one period do not.
         let are_apart = |period: usize, [mine, theirs]: [usize; 2]| {
             let from_mine_to_theirs = (other.address % period + period - self.address % period) % period;
             from_mine_to_theirs >= mine && from_mine_to_theirs + theirs <= period
@@ -456,7 +456,7 @@ impl Checked {
         })
     }
 
-    /// Returns the pixels for labels, u16 or f32, to write, or the callback that writes them.
+    /// Returns the pixels for labels, u16 or f32, for writing, or the callback that writes them.
     ///
     /// # Safety
     /// The requirements of [`sink`](Self::sink) hold.
@@ -482,7 +482,7 @@ fn c_name(pixel_type: PixelType) -> &'static str {
 }
 
 fn too_large(name: &str, image: &isoline_image) -> Error {
-    // A stride that goes backwards in memory comes as a number above the largest signed one.
+    // A negative stride, which goes backwards in memory, arrives as a number above the largest signed one.
     let [row_stride, slice_stride] = [image.row_stride, image.slice_stride].map(|stride| stride as i64);
     let why = if row_stride < 0 || slice_stride < 0 { "its strides may not be negative" } else { "it is too large" };
     Error::size(format!(
@@ -512,7 +512,7 @@ fn layout(image: &isoline_image, name: &str, pixel: u64) -> Result<([usize; 3], 
             )));
         }
     }
-    // Slices without a stride of their own follow each other by that of rows.
+    // If slice_stride is not given, slices are as far apart as their rows make them.
     let is_used = height > 1 || (depth > 1 && image.slice_stride == 0);
     if is_used && row_stride < row {
         return Err(Error::size(format!(
@@ -524,7 +524,7 @@ fn layout(image: &isoline_image, name: &str, pixel: u64) -> Result<([usize; 3], 
         let rows = (height - 1).checked_mul(row_stride)?;
         slices.checked_add(rows)?.checked_add(row)
     })();
-    // ndarray and pointer arithmetic need every offset in an isize; the same pixels as f32 must fit too.
+    // ndarray and pointer arithmetic need every offset to fit an isize; the same pixels as f32 must fit, too.
     let limit = isize::MAX as u64 / 4;
     let extent = extent.filter(|extent| *extent <= limit).ok_or_else(overflow)?;
     let pixels = width.checked_mul(height).and_then(|area| area.checked_mul(depth));

@@ -1,4 +1,4 @@
-//! Isolines, and the polylines that they are.
+//! Isolines, and polylines.
 
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
@@ -12,13 +12,14 @@ use crate::image::collected;
 use crate::isolines::{self, Params, Polyline, Polylines, parameters};
 use crate::parameter::ends;
 
-/// The way of curves through a cell, four neighbouring pixels, whose two high pixels face each other across the centre.
+/// The course of curves through a saddle cell: four neighbouring pixels whose two high pixels face each other across the
+/// centre.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_isolines_connect {
-    /// The low pixels belong together: each high one is cut off.
+    /// The low pixels are connected: each high one is cut off.
     ISOLINE_ISOLINES_CONNECT_LOW = 0,
-    /// The high pixels belong together: each low one is cut off.
+    /// The high pixels are connected: each low one is cut off.
     ISOLINE_ISOLINES_CONNECT_HIGH = 1,
 }
 
@@ -30,16 +31,16 @@ pub struct isoline_isolines_params {
     pub struct_size: u32,
     /// An isoline_isolines_connect. Default: ISOLINE_ISOLINES_CONNECT_LOW.
     pub connect: u32,
-    /// The number of equally spaced levels, where no levels are given, 1 to 65535: level i of n, from 1 on, is
-    /// range_min + (range_max - range_min) * i / (n + 1). Default 1, the middle.
+    /// The number n of equally spaced levels if no levels are given, 1 to 65535: level i, counted from 1, is range_min +
+    /// (range_max - range_min) * i / (n + 1). Default 1, the middle.
     pub level_count: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
-    /// smallest and the largest finite pixel of the whole input; else both must be given, from -3.4e38 to 3.4e38, and
-    /// range_min must be smaller than range_max.
+    /// The lower end of the range of equally spaced levels. If this and range_max are ISOLINE_AUTOMATIC (default), they are
+    /// the smallest and the largest finite pixel of the whole input. Otherwise both must be given, from -3.4e38 to 3.4e38,
+    /// and range_min must be smaller than range_max.
     pub range_min: f64,
-    /// The value up to which levels are equally spaced, at most 3.4e38. ISOLINE_AUTOMATIC (default): automatic.
+    /// The upper end of the range of equally spaced levels, at most 3.4e38. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
 }
 
@@ -57,8 +58,8 @@ impl isoline_isolines_params {
     }
 }
 
-/// A point of a polyline, in pixels: whole numbers are the centres of pixels, and (0, 0) is that of the top left one. (Half
-/// a pixel more makes it the coordinates of isoline_node.) The struct never changes.
+/// A point of a polyline, in pixels: whole numbers are the centres of pixels, and (0, 0) is the centre of the top left
+/// pixel. (Add half a pixel to get the coordinates of isoline_node.) The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_polyline_point {
@@ -70,7 +71,7 @@ pub struct isoline_polyline_point {
 
 const _: () = assert!(size_of::<isoline_polyline_point>() == size_of::<[f64; 2]>());
 
-/// The properties of a polyline, one per bit. Unknown bits are to be ignored.
+/// The properties of a polyline, one per bit. Ignore unknown bits.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_polyline_flags {
@@ -104,10 +105,11 @@ pub struct isoline_polyline {
     pub parent: i64,
     /// The level, in the image's own units; of axes and critical points the smallest edge strength on them.
     pub level: f64,
-    /// The length, in the unit of the image's spacing; that of a closed one with the way from the last point to the first.
+    /// The length, in the unit of the image's spacing. For a closed polyline it includes the way from the last point to the
+    /// first.
     pub length: f64,
-    /// The area that a closed one encloses, in the square of the unit of the image's spacing: positive around higher
-    /// values, negative around lower ones; 0 of an open one.
+    /// The area that a closed polyline encloses, in the square of the unit of the image's spacing: positive around higher
+    /// values, negative around lower ones; 0 for an open polyline.
     pub area: f64,
     /// The slice, counted from 0.
     pub slice: u32,
@@ -152,18 +154,19 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 }
 
 /// Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
-/// between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. The CPU
-/// computes them with every context; every device and number of threads gives the same bits.
+/// between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is processed separately. The
+/// CPU computes them with every context; every device and number of threads gives the same bits.
 ///
-/// A pixel above a level is high, any other low, one that equals the level too, so that curves never break. A curve crosses
-/// the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or upper one, of
-/// value a, to the other, of value b. Where two high pixels of four face each other, `connect` decides.
-/// Higher values lie to the right of a curve as the screen shows it: a closed curve around them runs clockwise. Curves end
+/// A pixel above a level is high; any other pixel is low, also one that equals the level, so that curves never break. A
+/// curve crosses the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or
+/// upper pixel, with the value a, to the other, with the value b. In cells whose two high pixels face each other, `connect`
+/// decides. On a screen, higher values are on the right of a curve: a closed curve around them runs clockwise. Curves end
 /// at the image's border and at cells with a pixel that is NaN or infinite. Neighbouring points of a curve differ.
 ///
-/// Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order of
-/// rows (in a row those of left and right pixels first): a closed one with its first in this order,
-/// an open one with the end from which higher values lie to its right. A curve all of whose points are equal is left out.
+/// Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order
+/// of rows (within a row, crossings between left and right pixels come first). A closed polyline begins with its first
+/// crossing in this order, an open one with the end from which higher values are on its right. A curve whose points are all
+/// equal is left out.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing

@@ -1,4 +1,4 @@
-//! The isosurface, and the surface that it is.
+//! The isosurface, and surfaces.
 
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
@@ -17,15 +17,15 @@ use crate::parameter::FOREGROUNDS;
 pub struct isoline_isosurface_params {
     /// The size of the struct, set by isoline_isosurface_params_init.
     pub struct_size: u32,
-    /// 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were outside, half a voxel
-    /// beyond the last centres. 0: it is open there.
+    /// 1 (default): the surface is closed at the border of the volume, half a voxel beyond the outermost centres, as if all
+    /// voxels beyond the border were outside. 0: it is open there.
     pub close: u32,
     /// The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, the mean of the smallest and the
     /// largest finite voxel.
     pub level: f64,
     /// The side of the level on which voxels are inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
-    /// ISOLINE_FOREGROUND_BELOW, which takes voxels equal to the level, too, suits what is negative inside: a level set's φ,
-    /// a signed distance.
+    /// ISOLINE_FOREGROUND_BELOW, for which voxels equal to the level are also inside, suits volumes that are negative
+    /// inside, such as a level set's φ or a signed distance.
     pub foreground: u32,
     /// Must be 0.
     pub reserved: u32,
@@ -47,8 +47,8 @@ impl isoline_isosurface_params {
 /// A surface, created by isoline_isosurface or isoline_surface_new. The object never changes. Opaque.
 pub struct isoline_surface(Surface);
 
-/// A surface as flat arrays, and what was measured on it. The arrays are borrowed: they are valid until the surface is freed,
-/// and must only be read.
+/// A surface as flat arrays, with its measures. The arrays are borrowed: they are valid until the surface is freed, and
+/// must only be read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_surface_arrays {
@@ -60,28 +60,28 @@ pub struct isoline_surface_arrays {
     pub vertex_count: u64,
     /// The number of triangles.
     pub triangle_count: u64,
-    /// x, y and z of each vertex, in the unit of the image's spacing, from the centre of the first voxel: 3 `vertex_count`
-    /// numbers; NULL if there are none.
+    /// x, y and z of each vertex, in the unit of the image's spacing, relative to the centre of the first voxel: 3
+    /// `vertex_count` numbers; NULL if there are none.
     pub vertices: *const f32,
-    /// The normal of each vertex, outwards, of length 1: the mean of those of its triangles, by area; 0, 0, 0
-    /// where they have no area. 3 `vertex_count` numbers; NULL if there are none.
+    /// The outward unit normal of each vertex: the mean of the normals of its triangles, weighted by area; 0, 0, 0 if these
+    /// have no area. 3 `vertex_count` numbers; NULL if there are none.
     pub normals: *const f32,
-    /// The three vertices of each triangle, counterclockwise for who looks at it from outside:
-    /// 3 `triangle_count` indices; NULL if there are none.
+    /// The three vertices of each triangle, counterclockwise as seen from outside: 3 `triangle_count` indices; NULL if
+    /// there are none.
     pub triangles: *const u32,
     /// The level of the surface, in the image's own units.
     pub level: f64,
     /// The area of all triangles, in the square of the unit of the image's spacing.
     pub area: f64,
     /// The volume within a closed surface, in the cube of the unit of the image's spacing: positive around voxels inside,
-    /// negative around those outside. NaN of a surface that is not closed.
+    /// negative around voxels outside. NaN if the surface is not closed.
     pub volume: f64,
-    /// The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
-    /// normals of the two triangles, positive where the surface bulges outwards, divided by twice the area. 1/R of a
-    /// ball. Where a surface folds onto itself, on voxels equal to the level, the angle is -pi, and pi with
-    /// ISOLINE_FOREGROUND_BELOW, as beside a level just above. NaN of a surface without area.
+    /// The mean of the mean curvature over the area: the sum, over all edges, of the edge's length times the angle between
+    /// the normals of its two triangles, divided by twice the area. The angle is positive where the surface bulges
+    /// outwards, so the result is 1/R for a ball. Where a surface folds onto itself, on voxels equal to the level, the
+    /// angle is -pi, or pi with ISOLINE_FOREGROUND_BELOW, as for a level just above. NaN if the surface has no area.
     pub mean_curvature: f64,
-    /// The number of edges that have one triangle, because the surface ends there.
+    /// The number of edges with only one triangle, at which the surface ends.
     pub border_edge_count: u64,
     /// The number of connected pieces.
     pub piece_count: u64,
@@ -105,21 +105,22 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// with linear interpolation between voxel centres (Lorensen and Cline 1987). Every device and every number
 /// of threads gives the same bits.
 ///
-/// A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
-/// low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
-/// smaller coordinate, of value a, to the other, of value b. Faces of cells with two high and two low corners that face
-/// each other are decided by their four values (the asymptotic decider of Nielson and Hamann 1991), so that surfaces have
-/// no holes and every edge has two triangles, or one where the surface ends: at the border of the volume, unless `close` is
-/// set, and at cells with a voxel that is NaN or infinite. Vertices on edges of cells are the isolines' of the slices; a
-/// few cells have one more, at the mean of theirs. Triangles without area remain where a voxel equals the level.
+/// Voxels inside are high: above the level or, with ISOLINE_FOREGROUND_BELOW, below or equal to it. All others are low.
+/// There is one vertex between a high voxel and a low neighbour, at (level - a) / (b - a) of the way from the voxel with
+/// the smaller coordinate, which has the value a, to the other, which has the value b. A face of a cell whose high corners
+/// face each other is ambiguous, and is decided by its four values (the asymptotic decider of Nielson and Hamann 1991). So
+/// surfaces have no holes: every edge has two triangles, or one where the surface ends, which is at the border of the
+/// volume, unless `close` is set, and at cells with a voxel that is NaN or infinite. The vertices within a slice are those
+/// of its isolines; a few cells have an additional vertex at the mean of their vertices. Triangles without area remain
+/// where a voxel equals the level.
 ///
-/// Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
-/// slice, row and column of their cells.
+/// Vertices are ordered by slice and row; within a row, vertices on edges along x come first, then y, then z, then the
+/// means. Triangles are ordered by slice, row and column of their cells.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory, or slices: then the mesh has to fit into memory, not the volume, and
-///   the CPU computes with every context. Its spacing is the size of a voxel: along each axis from 1e-15
-///   to 1e15, and at most 1e9 times that along another axis.
+/// @param input not NULL; any type; host or CUDA memory, or slices. With slices only the mesh has to fit into memory, not
+///   the volume, and the CPU computes with every context. Its spacing is the size of a voxel: along each axis from 1e-15 to
+///   1e15, and at most 1e9 times that along another axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
 /// @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
@@ -149,13 +150,13 @@ pub unsafe extern "C" fn isoline_isosurface(
     })
 }
 
-/// Makes a surface of a mesh of the caller's, such as one that was joined of parts or smoothed: computes its normals and
-/// measures, with the bits that isoline_isosurface gives the same mesh. The level of isoline_surface_all is NaN. The CPU
-/// computes with every context, fastest where triangles have about the order of their vertices.
+/// Makes a surface from the caller's mesh, for example one that was joined from parts or smoothed: computes its normals and
+/// measures, with the same bits as isoline_isosurface for the same mesh. Its level in isoline_surface_all is NaN. The CPU
+/// computes with every context; this is fastest if triangles are roughly in the order of their vertices.
 ///
-/// Each edge is to have one or two triangles, whose vertices run counterclockwise for who looks at them from outside; of more
-/// triangles those that follow one another meet, two by two. A vertex without triangles counts as a piece, and in Euler's
-/// number: leave such vertices out.
+/// Each edge should have one or two triangles, whose vertices are counterclockwise as seen from outside; if an edge has
+/// more triangles, successive ones are paired. A vertex without triangles counts as a piece, and in the Euler
+/// characteristic, so leave such vertices out.
 ///
 /// @param context not NULL.
 /// @param vertices x, y and z of each vertex, finite; NULL if there is none.
@@ -163,15 +164,15 @@ pub unsafe extern "C" fn isoline_isosurface(
 /// @param triangles three indices of vertices, from 0, for each triangle; NULL if there is none.
 /// @param triangle_count the number of triangles, at most (2^32 - 2) / 3.
 /// @param foreground an isoline_foreground: the side of the level on which voxels were inside. Where the surface folds onto
-///   itself, ISOLINE_FOREGROUND_ABOVE measures the curvature of a slit, as isoline_isosurface does, and _BELOW that of a
-///   sheet.
+///   itself, the curvature is that of a slit with ISOLINE_FOREGROUND_ABOVE, as for isoline_isosurface, and that of a sheet
+///   with _BELOW.
 /// @param progress NULL for none.
 /// @param surface not NULL; receives the surface, with copies of the arrays, to be freed with isoline_surface_free. Not written
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite, an index that
-///   there is not, and another foreground; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread;
-///   calls on one context run one after the other.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite, an index out of
+///   range, and an unknown foreground; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread; calls
+///   on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_surface_new(
     context: *mut isoline_context,

@@ -15,7 +15,7 @@ pub struct isoline_level_set_state {
     pub struct_size: u32,
     /// 1 if the last step met the stopping criterion, else 0.
     pub converged: u32,
-    /// The number of iterations over which the stopping criterion is computed.
+    /// The number of iterations between two tests of the stopping criterion.
     pub check_interval: u32,
     /// The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE.
     pub side: u32,
@@ -37,21 +37,21 @@ pub struct isoline_level_set_state {
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
-    /// The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX
-    /// if it never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done
-    /// once it is met.
+    /// The number of iterations, counted from the start, after which the stopping criterion is likely to be met; UINT64_MAX
+    /// if it never is. This is estimated from how fast the front's movement decreases towards the tolerances. Once the
+    /// criterion is met, it is the number of iterations done.
     pub expected_iterations: u64,
-    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle, and with `regions`.
+    /// The share of voxels at the range's limits among those in the middle of the object, see ISOLINE_LEVEL_SET_AT_LIMIT.
+    /// NaN if no front is at rest, if the object is too thin to have a middle, and with `regions`.
     pub limit_share: f64,
-    /// The end of the last step, an isoline_level_set_outcome.
+    /// The way in which the last step ended, an isoline_level_set_outcome.
     pub outcome: u32,
     /// The number of iterations of all coarse levels together, with `pyramid_levels`; 0 until the first step has done them.
     pub coarse_iterations: u32,
-    /// The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`.
+    /// The contrast K of the edge term (with `dimensions` 2, of the first slice); NaN without `edge_weight`.
     pub edge_contrast: f64,
-    /// The number of tiles in which φ is stored: all of them, unless a volume does not fit the memory of the GPU. Then φ is
-    /// stored near the front only.
+    /// The number of tiles that store φ: all of them, unless a volume does not fit the memory of the GPU; φ is then stored
+    /// near the front only.
     pub stored_tiles: u64,
 }
 
@@ -152,8 +152,8 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
     })
 }
 
-/// Writes the current φ of a level set: negative inside; near the front close to the signed distance to it, in the
-/// unit of the input's spacing.
+/// Writes the current φ of a level set. It is negative inside and, near the front, close to the signed distance to it, in
+/// the unit of the input's spacing.
 ///
 /// @param level_set not NULL.
 /// @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
@@ -175,11 +175,11 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 /// Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
 ///
 /// @param level_set not NULL.
-/// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
-///   near the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND one without a
-///   voxel in the narrow band, as it is saved where a front rests at sharp edges, becomes the distance to its front after
-///   the first iteration, which changes nothing. Values beyond ±65536 times the largest spacing are clamped to that, with
-///   `stored_tiles` those beyond ±10 times.
+/// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside, near
+///   the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND, a φ without a voxel in
+///   the narrow band cannot move; φ is like this if it was saved when a front rested at sharp edges. The first iteration
+///   then changes nothing, and φ becomes the distance to its front. Values are clamped to ±65536 times the largest spacing,
+///   or to ±10 times if φ is stored near the front only.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
 ///   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
 ///   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the
@@ -215,13 +215,15 @@ pub unsafe extern "C" fn isoline_level_set_info(
     guard(|| unsafe { sized::write(out, &lock(level_set)?.state().into(), "out") })
 }
 
-/// Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
+/// Returns the statistics of iterations, for example to plot how the front comes to rest. Those of the last million
+/// iterations are kept.
 ///
 /// @param level_set not NULL.
-/// @param first the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
+/// @param first the first iteration to return, counted from 1; pass one more than the last iteration seen to get only new
+///   ones.
 /// @param count the number of elements that `out` has memory for.
-/// @param out receives the statistics that are kept of the iterations from `first` on, the oldest first, at most
-///   `count`; further elements are unchanged. May be NULL if `count` is 0.
+/// @param out receives the kept statistics of the iterations from `first` on, the oldest first, at most `count`; further
+///   elements are unchanged. May be NULL if `count` is 0.
 /// @param written not NULL; receives the number of elements that were written.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
 ///   Threads: as for isoline_level_set_step.

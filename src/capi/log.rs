@@ -13,7 +13,7 @@ use std::sync::{OnceLock, RwLock};
 pub enum isoline_log_level {
     /// No messages.
     ISOLINE_LOG_OFF = 0,
-    /// Failures that no call returns, such as the place of an internal error (ISOLINE_PANIC).
+    /// Failures that no call returns, such as the location of an internal error (ISOLINE_PANIC).
     ISOLINE_LOG_ERROR = 1,
     /// Warnings, such as a call that fell back to the CPU because its data did not fit into the memory of the GPU.
     ISOLINE_LOG_WARN = 2,
@@ -23,10 +23,11 @@ pub enum isoline_log_level {
     ISOLINE_LOG_DEBUG = 4,
 }
 
-/// Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
-/// any thread that is inside a call of this library, on threads of the library, for which such a call waits or which end what
-/// a cancelled call has begun, and on several at the same time. So it must not wait for the thread that made a call. It must
-/// not throw or call longjmp. Of this library it may call isoline_set_logger, and functions that need no context.
+/// Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on any
+/// thread that is inside a call of this library, on threads of the library, and on several threads at the same time. A call
+/// may wait for a thread of the library, and such a thread may also complete what a cancelled call has begun. So the
+/// function must not wait for a thread that made a call. It must not throw or call longjmp. It may call isoline_set_logger
+/// and functions of this library that need no context.
 pub type isoline_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: u32, message: *const c_char)>;
 
 #[derive(Clone, Copy)]
@@ -39,7 +40,7 @@ unsafe impl Send for Target {}
 // SAFETY: as above.
 unsafe impl Sync for Target {}
 
-/// The logger. The child of a fork has that of its parent, unless it was being changed.
+/// The logger. The child of a fork inherits that of its parent, unless it was just being changed.
 static TARGET: PerProcess<RwLock<Option<Target>>> =
     PerProcess::new(RwLock::new(None), |parent| RwLock::new(parent.try_read().ok().and_then(|target| *target)));
 
@@ -73,7 +74,8 @@ impl Log for Forward {
 ///
 /// @param function receives the messages; NULL for none, which is the default.
 /// @param user passed to `function` unchanged; may be NULL. It must stay valid until another logger is set and all calls
-///   that began before have returned. What a cancelled call has begun may log even later, so that it is best never freed.
+///   that began before have returned. Work that a cancelled call has begun may log even later, so it is best never to free
+///   it.
 /// @param max the most detailed level to log, an isoline_log_level.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program
 ///   that has set its own logger. May be called on any thread; a message that is being logged on another thread may

@@ -30,10 +30,9 @@ pub struct isoline_box {
 same_layout!(isoline_sphere, Sphere, centre, radius);
 same_layout!(isoline_box, Cuboid, min, max);
 
-/// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
-/// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
-/// mask are ignored. The time grows with the number of balls and the number of their pixels; isoline_set_cancel_flag
-/// can end it.
+/// Sets the pixels of a mask that are inside one or more balls: pixels whose centre is at most the radius away from the
+/// centre of a ball, measured with the mask's spacing. The other pixels are unchanged; parts outside the mask are ignored.
+/// The time grows with the number of balls and of their pixels; isoline_set_cancel_flag can cancel it.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory.
 /// @param spheres an array of balls, only read. NULL if `count` is 0.
@@ -61,9 +60,9 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
     })
 }
 
-/// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
+/// Sets the pixels of a mask that are inside one or more boxes: pixels whose centre is between `min` and `max`, both
 /// included. The other pixels are unchanged; parts outside the mask are ignored. The time grows with the number of boxes
-/// and the number of their pixels; isoline_set_cancel_flag can end it.
+/// and of their pixels; isoline_set_cancel_flag can cancel it.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// @param boxes an array of boxes, only read. NULL if `count` is 0.
@@ -91,11 +90,11 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
     })
 }
 
-/// Sets the pixels of a mask whose centre is inside a polygon, on some of its slices: those from which a ray crosses
-/// the outline an odd number of times. A centre on the outline belongs to the side to its right, or below, so that of
-/// polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
-/// the mask are ignored. The time grows with the number of rows that each side passes, and with the pixels that are set;
-/// isoline_set_cancel_flag can end it.
+/// Sets the pixels of a mask whose centre is inside a polygon, on some of its slices; a centre is inside if a ray from it
+/// crosses the outline an odd number of times. A centre on the outline belongs to the side to its right, or below. So if
+/// polygons share a side, a pixel on it belongs to exactly one of them. The other pixels are unchanged; parts outside the
+/// mask are ignored. The time grows with the number of rows that each side passes, and with the number of pixels that are
+/// set; isoline_set_cancel_flag can cancel it.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the

@@ -1,5 +1,6 @@
-//! The C API, in one file per noun, which only translates. `scripts/header.sh` makes the header: `preamble.h`, which has
-//! the API conventions, and then the modules below in their order, so that what belongs together stays together.
+//! The C API, in one file per noun. It only translates to the Rust API. `scripts/header.sh` makes the header from
+//! `preamble.h`, which has the API conventions, followed by the modules below in their order, which keeps related
+//! declarations together.
 //!
 //! # Safety
 //! The caller of every extern function ensures only what C cannot check: a pointer that is not NULL points to what
@@ -10,7 +11,7 @@
 #![allow(non_camel_case_types, reason = "C names")]
 #![allow(dead_code, reason = "C programs use the constants")]
 
-// Modules that those of the header use.
+// Modules that are not in the header, but that its modules use.
 mod check;
 mod fields;
 mod floats;
@@ -20,8 +21,8 @@ mod sized;
 #[cfg(test)]
 mod tests;
 
-// The modules of the header, in its order, each part after its title. A type stands before what uses it; blank lines
-// keep rustfmt from sorting.
+// The modules of the header, in its order, each part after its title. A type must be declared before it is used; blank
+// lines keep rustfmt from sorting.
 
 // Header: Version
 mod version;

@@ -1,4 +1,4 @@
-//! The objects that a caller is given: how they are locked and freed.
+//! The objects that C programs hold: locking and freeing them.
 
 use super::log::log_error;
 use super::progress::isoline_progress;
@@ -52,7 +52,8 @@ impl<T> Solver<T> {
         let solver = solver.ok_or_else(|| null(argument))?;
         let noun = argument.replace('_', " ");
         solver.lock.check_process(&noun)?;
-        // A re-entrant call is refused before it waits for its turn: the thread that has it may wait for the context.
+        // Refuse a re-entrant call before it waits for the solver: the thread that has locked the solver may be waiting for
+        // the context.
         if solver.context.is_in_call() {
             let message = format!(
                 "cannot use this {noun}: re-entrant call; a callback used a {noun} of the context that is calling it; \
@@ -70,7 +71,7 @@ impl<T> Solver<T> {
     }
 }
 
-/// Hands out the entries of a list, without a copy, as the struct of C that has their layout.
+/// Returns the entries of a list to the caller, without a copy, as a C struct with the same layout.
 ///
 /// # Safety
 /// `list` is NULL or came from the library and has not been freed; `all` and `count` are NULL or writable. An `E` has the
@@ -95,7 +96,7 @@ pub(super) unsafe fn all<T, E, C>(
     })
 }
 
-/// Gives an object to the caller, who may use it on any thread: C has no compiler that checks this.
+/// Gives an object to the caller. It must be `Send` and `Sync`, because a C program may use it on any thread.
 pub(super) fn hand_out<T: Send + Sync>(object: T) -> *mut T {
     Box::into_raw(Box::new(object))
 }
@@ -109,8 +110,8 @@ pub(super) unsafe fn borrow<'a, T>(object: *const T, argument: &str) -> Result<&
     unsafe { object.as_ref() }.ok_or_else(|| null(argument))
 }
 
-/// Runs an operation whose result is an object, after the checks of the arguments that are the same for all of them, and
-/// gives the object to the caller, who knows it as `argument`, with the report.
+/// Runs an operation whose result is an object, after the checks of arguments that all such operations share. Gives the
+/// object, whose argument is named `argument`, and the report to the caller.
 ///
 /// # Safety
 /// The requirements of [`isoline_report::of`] hold; `out` is NULL or writable.
@@ -131,7 +132,7 @@ pub(super) unsafe fn compute<R: Default, T: Send + Sync>(
     Ok(())
 }
 
-/// Frees an object that is memory alone; NULL is none.
+/// Frees an object that consists of memory only. NULL is ignored.
 ///
 /// # Safety
 /// `object` is NULL or came from [`hand_out`], and is not used again.
@@ -140,8 +141,8 @@ pub(super) unsafe fn free<T>(object: *mut T, what: &str) {
     unsafe { free_if(object, what, |_| true) }
 }
 
-/// Frees an object; NULL is none. In the child of a fork an object of the parent stays, until the child ends: that has none of
-/// the threads which a context of the parent would wait for.
+/// Frees an object. NULL is ignored. In the child of a fork an object of the parent is not freed until the child ends,
+/// because the child does not have the threads for which a context of the parent would wait.
 ///
 /// # Safety
 /// The requirements of [`free`] hold.

@@ -1,4 +1,4 @@
-//! The operations and their parameters as data, from which dialogs, macros and other languages are built.
+//! The operations and their parameters as data, from which dialogs, macros and bindings for other languages are made.
 
 use super::fields::{Described, Field};
 use super::sized::{self, Sized32, sized_struct};
@@ -143,14 +143,14 @@ impl Entry {
     }
 }
 
-/// Returns the element of a table that a caller asks for.
+/// Returns an element of a table, or an error if the index is out of range.
 fn entry<'a, T>(table: &'a [T], index: usize, what: &str) -> Result<&'a T> {
     table.get(index).ok_or_else(|| {
         Error::argument(format!("{what} must be less than {}, the number of them, but it is {index}", table.len()))
     })
 }
 
-/// Returns the parameter that a caller asks for, with its field.
+/// Returns a parameter with its field, or an error if an index is out of range.
 fn parameter_of(operation: usize, index: usize) -> Result<(&'static Parameter, &'static Field)> {
     let of = entry(ENTRIES, operation, "operation")?;
     Ok((entry(of.operation.parameters, index, "index")?, &of.fields[index]))
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn isoline_choice_info(
     })
 }
 
-/// Checks that a value is in a parameter's range. A call of the operation makes the same check, and others that
+/// Checks that a value is in a parameter's range. A call of the operation makes the same check, and further checks that
 /// depend on the image or on other parameters.
 ///
 /// @param operation less than isoline_operation_count().

@@ -1,5 +1,5 @@
-//! Panics, which are defects. None leaves a call, and none is written to the host program's standard error output: its
-//! place and text go to the logger.
+//! Panics, which are defects of the library. No panic leaves a call, and none is written to the host program's standard
+//! error; its location and text are logged instead.
 
 use super::floats::DefaultFloats;
 use crate::device::PerProcess;
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::OnceLock;
 
 thread_local! {
-    /// The number of calls, one from a callback of another, that this thread is inside.
+    /// The number of nested calls that this thread is inside; a nested call is made from a callback.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -19,7 +19,7 @@ struct Call;
 
 impl Call {
     fn new() -> Self {
-        // An error means that this thread's storage has ended; then a panic is printed.
+        // This fails if the thread-local storage has been destroyed; a panic is then printed.
         let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
         Self
     }
@@ -33,10 +33,10 @@ impl Drop for Call {
 
 /// Runs the body of an extern function, and catches its panic.
 pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
-    // A fork may come while another thread is in its first call.
+    // The process may be forked while another thread is in its first call.
     static HOOK: PerProcess<OnceLock<()>> = PerProcess::once();
     HOOK.get_or_init(|| {
-        // Panics of the rest of a Rust program are treated as before.
+        // Panics elsewhere in a Rust program are handled as before.
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| if is_ours() { log(panic) } else { others(panic) }));
     });
@@ -46,12 +46,12 @@ pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
     catch_unwind(AssertUnwindSafe(body))
 }
 
-/// Returns whether the current call was made by a callback of another call of this thread.
+/// Tells whether the current call was made from a callback of another call of this thread.
 pub(super) fn is_in_callback() -> bool {
     CALLS.try_with(Cell::get).is_ok_and(|calls| calls > 1)
 }
 
-/// Returns whether this thread is inside a call, or is one of the worker threads.
+/// Tells whether this thread is inside a call, or is a worker thread.
 fn is_ours() -> bool {
     CALLS.try_with(Cell::get).is_ok_and(|calls| calls > 0)
         || std::thread::current().name().is_some_and(|name| name.starts_with(crate::device::WORKER_NAME))

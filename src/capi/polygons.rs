@@ -124,12 +124,12 @@ pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, 
     guard(|| unsafe { sized::init(polygons, struct_size, "polygons") })
 }
 
-/// Makes a smooth closed curve along each polygon, for outlines whose length and shape are to be those of an object: a
-/// quadratic B-spline near the nodes, with a continuous tangent and about the area of the polygon (on a regular polygon
-/// of 8 nodes it differs by 0.2 %, of 16 by 0.01 %). The curve is nowhere farther from the polygon than longest_edge / 4;
-/// where edges of a polygon come closer to each other than twice that, it may touch itself.
+/// Makes a smooth closed curve along each polygon, for outlines whose length and shape are closer to those of an object: a
+/// quadratic B-spline near the nodes, with a continuous tangent and about the area of the polygon (they differ by 0.2 % for
+/// a regular polygon of 8 nodes, and by 0.01 % for 16). The curve is nowhere farther from the polygon than longest_edge /
+/// 4; if edges of a polygon come closer to each other than twice that, it may touch itself.
 ///
-/// @param polygons not NULL; those of isoline_snake_polygons, or others. They may touch themselves.
+/// @param polygons not NULL; from isoline_snake_polygons, or any others. They may touch themselves.
 /// @param longest_edge in pixels, more than 0; or ISOLINE_AUTOMATIC: for each polygon the automatic node_spacing of
 ///   isoline_snake_params for an initial polygon of its size. Longer edges are divided into equal parts first, so that
 ///   only the ends of long straight edges are rounded.
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn isoline_polygons_smooth(
         let ticker = Ticker::new("copying points");
         let mut made = Curves::without_points(&polygons, longest_edge, points_per_edge)?;
         if !points.is_null() {
-            // Before the points are computed, of which there may be very many.
+            // Check this before the points are computed, because there may be very many.
             let wanted = made.offsets()[polygons.len()];
             if wanted > capacity as u64 {
                 return Err(Error::argument(format!(

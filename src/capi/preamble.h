@@ -19,11 +19,11 @@
  *   element types of arrays (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point,
  *   isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
  *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
- * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
- *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
- *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
- *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image and the
+ * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the params
+ *   structs: name, title, help, type, range, default and offset. A value out of its range is an error that names the
+ *   parameter, even if the call does not use it. An automatic parameter is computed from the image by the operation: if the
+ *   field allows this, request it with ISOLINE_AUTOMATIC in a double or 0 in an integer.
+ * - Outputs. Output arguments come last and are written only on success, except for the pixels of an output image and the
  *   elements of an array: a call that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or
  *   _PANIC may have written any part of them. After another error, such as a wrong argument, they are untouched.
  * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_lines,
@@ -36,10 +36,10 @@
  *   ISOLINE_PANIC, and it can only be freed.
  *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
- * - Automatic ranges of pixels are from the smallest to the largest finite pixel, of all slices, but without single hot or dead
- *   ones. With H the largest value that two adjacent pixels (along x or y) both reach, and L the smallest that two both do not
- *   exceed, pixels above H + (H - L) or below L - (H - L) are such ones. Where H < L, as in a chessboard, all finite pixels
- *   count.
+ * - Automatic ranges of pixels extend from the smallest to the largest finite pixel of all slices, except for isolated hot
+ *   or dead pixels. H is the largest value that two adjacent pixels (along x or y) both reach, and L is the smallest value
+ *   that two adjacent pixels both do not exceed; pixels above H + (H - L) or below L - (H - L) are ignored. If H < L, as in
+ *   a chessboard, all finite pixels count.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
  * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,
@@ -48,53 +48,54 @@
  * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
  *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
  *   ensure them. A thread that makes calls must have a stack of at least 256 KiB, as it has by default.
- * - Floating point. A call runs with rounding to nearest, with denormal numbers and without traps, whatever the
- *   environment of the calling thread (that of -ffast-math, for example), which has its own back when the call returns, but
- *   not in callbacks.
+ * - Floating point. A call runs with rounding to nearest, with denormal numbers and without traps, whatever the environment
+ *   of the calling thread is (for example with -ffast-math). The environment of the thread is restored when the call
+ *   returns, but not in callbacks.
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
- *   written to the standard output or error output: the logger, if there is one, is given the cause.
- * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and what it
- *   used can be used again. The process may be ended only where the system refuses small allocations too, of at most
- *   16 KiB, whose size does not depend on the data, and where the system promises more memory than it has, as Linux does
- *   by default: it ends the process that uses it. A limit (RLIMIT_AS, or that of a batch system) makes it refuse instead.
+ *   written to the standard output or error output; the cause is passed to the logger, if there is one.
+ * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and its
+ *   objects can be used again. The process may be ended in two cases only: if the system refuses even small allocations of
+ *   at most 16 KiB, whose size does not depend on the data, and if the system promises more memory than it has, as Linux
+ *   does by default, and then ends the process that uses it. With a limit (RLIMIT_AS, or that of a batch system) the system
+ *   refuses the memory instead.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Forks. The child of a fork() does not have the threads and the CUDA driver of the parent's contexts and solvers: a call
- *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on
- *   "cpu"; CUDA does not work in the child of a process that has used it. isoline_buffer_free says what holds for
- *   buffers.
+ *   with one of these returns ISOLINE_UNSUPPORTED, and freeing one does nothing. The child may make its own contexts on
+ *   "cpu"; CUDA does not work in the child of a process that has used it. For buffers see isoline_buffer_free.
  * - Callbacks. The progress callback, and those that read and write slices (ISOLINE_SLICES), are called on the calling
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
  *   such a re-entrant call returns ISOLINE_BUSY. isoline_context_device, isoline_context_set_memory_limit,
- *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the calls of other
- *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
- *   returns ISOLINE_BUSY instead. They may make another CUDA context current. The logger may be called on any thread that
- *   is inside a call, and on threads of the library.
+ *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the
+ *   calls of other threads on them. If threads inside callbacks would wait for each other in a cycle, the call that would
+ *   complete the cycle returns ISOLINE_BUSY instead. They may make another CUDA context current. The logger may be called
+ *   on any thread that is inside a call, and on threads of the library.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
- *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for those of
- *   other threads on its context or solver, the flag alone ends it. The flag ends calls without a callback, too, so that
- *   each of them may return that status. The
- *   driver cannot be interrupted while it opens a device or page-locks a buffer: the call returns, and a thread of the library
- *   waits for the driver and gives back what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
- *   the driver's own compiler, which the first call of an operation runs on cards for which the library has no machine code
- *   (compute capability 10.x, and later than 12.x).
- * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several and the
- *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its
- *   data do not fit into the free memory of that device, or have more pixels along an axis than its kernels can index. So does a call that is expected to finish there first, if the CPU
- *   gives the same bits: distance, isosurface, edge drawing with the default sigma, and up to 1024 iterations of the edge strength. For that the
- *   first call of each kind on a machine measures both devices, in less than a second, and keeps the times in the user's
- *   cache folder, as isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give
- *   the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. In the
- *   callbacks of a call the primary context of its device may be the current CUDA context. When the call returns, the
- *   current context is the one from before the call.
- * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
- *   and CUDA give the same bits, with these exceptions: iterations of the edge strength by ISOLINE_EDGE_STRENGTH_SCALAR, or on
- *   CPUs without fused multiply-add, agree within 1e-6 up to 200 iterations. Converged edge strengths agree within the
- *   tolerance, down to 1e-5. Distances d have the same bits where single precision holds 4 d² exactly (with equal spacings:
- *   below 2048 pixels) and agree within 1e-6 of d elsewhere. After 200 iterations of a level set the masks agree to a Dice
- *   coefficient of 0.9999, and φ within two voxels of the front to 1e-3 of the smallest side of a voxel.
+ *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for calls of
+ *   other threads on its context or solver, only the flag can cancel it. The flag also cancels calls without a callback, so
+ *   any of them may return that status. The driver cannot be interrupted while it opens a device or page-locks a buffer:
+ *   the call returns, and a thread of the library waits for the driver and frees the result. Three things cannot be
+ *   cancelled: functions that free an object; isoline_device_count, whose first call starts the driver; and the driver's
+ *   own compiler, which runs in the first call of an operation on GPUs for which the library has no machine code (compute
+ *   capability 10.x, and later than 12.x).
+ * - Devices. "auto" selects the working CUDA device with the most free memory (if there are several and the driver's
+ *   library NVML does not know their free memory, each is opened briefly), or the CPU if there is none. A call runs on the
+ *   CPU instead if its data do not fit into the free memory of that device, or have more pixels along an axis than its
+ *   kernels can index. If the CPU gives the same bits (distance, isosurface, edge drawing with the default sigma, and up to
+ *   1024 iterations of the edge strength), a call also runs on the CPU if it is expected to finish there first. For that,
+ *   the first call of each kind on a machine times both devices, in less than a second, and keeps the times in the user's
+ *   cache folder, in isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the
+ *   cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. In the callbacks
+ *   of a call the primary context of its device may be the current CUDA context. When the call returns, the current context
+ *   is the one from before the call.
+ * - Results. The number of threads never changes a bit of a result, and every run gives the same bits. CPU and CUDA give
+ *   the same bits, with these exceptions: iterations of the edge strength with ISOLINE_EDGE_STRENGTH_SCALAR, or on CPUs
+ *   without fused multiply-add, agree within 1e-6 up to 200 iterations. Converged edge strengths agree within the
+ *   tolerance, down to 1e-5. Distances d have the same bits if single precision can hold 4 d² exactly (with equal spacings:
+ *   below 2048 pixels); otherwise they agree within 1e-6 of d. After 200 iterations of a level set the masks agree to a
+ *   Dice coefficient of 0.9999, and φ within two voxels of the front to 1e-3 of the smallest side of a voxel.
  */
 
 #ifndef ISOLINE_H
@@ -119,7 +120,7 @@
 #endif
 
 /**
- * Begins an enum of 32 bits, whose name is a type in C, too: with C23 and in C++ the enum itself, in older C uint32_t.
+ * Begins an enum of 32 bits whose name is also a type in C: the enum itself in C23 and C++, and uint32_t in older C.
  */
 #ifdef __cplusplus
 #define ISOLINE_ENUM(name) enum name : uint32_t

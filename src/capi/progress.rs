@@ -44,24 +44,24 @@ pub unsafe extern "C" fn isoline_progress_init(
 }
 
 /// Sets the cancel flag of the calling thread. While `*flag` is not 0, the calls that this thread makes into Isoline end
-/// with ISOLINE_CANCELLED within 100 ms of work, those without a progress callback, too. So a call is cancelled by any other
-/// thread, or by a signal handler, that writes to the flag.
+/// with ISOLINE_CANCELLED within 100 ms of work, even calls without a progress callback. So any other thread, or a signal
+/// handler, can cancel a call by writing to the flag.
 ///
 /// The library only reads the flag, at any time while a call of this thread runs. It never resets it: a flag that is not 0
-/// ends the next call, too, and a flag that is set just before the call begins is not lost. A call that has less than 100 ms
-/// to go may end as usual, and one that takes less than that may not look at the flag at all. Write to the flag by atomic
+/// ends the next call, too, and a flag that is set just before the call begins is not lost. A call with less than 100 ms of
+/// work left may end as usual, and a call that takes less than that may never read the flag. Write to the flag by atomic
 /// operations (an `atomic_int` of C11; `std::atomic<int>`; in a signal handler a `volatile sig_atomic_t` where that is an
 /// int). A thread that has never called this function has no flag.
 ///
-/// A call that the flag ends leaves its outputs as a call does that its callback cancels. Of the arrays of
-/// isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth a part may
-/// have been written, too. Solvers are as before the call, or after its last whole iteration.
+/// A call that the flag cancels leaves its outputs in the same state as a call that its callback cancels. Parts of the
+/// arrays of isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth
+/// may also have been written. Solvers are in the state before the call, or after its last complete iteration.
 ///
-/// Not ended by the flag: what frees an object. While a device is opened or a buffer page-locked, the call returns, and the
-/// driver goes on on a thread of the library ("Cancel" above).
+/// The flag does not affect functions that free an object. If it is set while a device is opened or a buffer is
+/// page-locked, the call returns, and the driver completes its work on a thread of the library ("Cancel" above).
 ///
 /// @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
-/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
+/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is not a multiple of the size of an int;
 ///   ISOLINE_BUSY in a callback. May be called on any thread, for itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_set_cancel_flag(flag: *const std::ffi::c_int) -> super::isoline_status {
@@ -101,7 +101,7 @@ pub(super) unsafe fn callback(progress: *const isoline_progress) -> Result<Optio
     let mut most = 0.0f64;
     Ok(Some(Box::new(move |fraction: f64, stage: &str| {
         let stage = CString::new(stage).unwrap_or_default();
-        // A call that moves from a GPU to the CPU begins again.
+        // A call that falls back from a GPU to the CPU begins again, but the fraction must not decrease.
         most = most.max(fraction);
         // SAFETY: the caller's function, on the caller's thread, with its own `user`.
         let answer = keep_current(|| unsafe { callback(progress.user, most, stage.as_ptr()) });

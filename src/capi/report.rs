@@ -22,8 +22,8 @@ pub struct isoline_report {
     /// on iterations was reached first, and for operations that do not iterate. A region snake: 1 if all targets have
     /// ended, whatever their status.
     pub converged: u32,
-    /// The number of iterations that the call has done, of a region snake those since its start; multigrid counts its cycles.
-    /// For a stack, the largest number of any slice.
+    /// The number of iterations that the call has done; for a region snake, since its start; for the converged edge
+    /// strength, the number of multigrid cycles. For a stack, the largest number of any slice.
     pub iterations: u64,
     /// The number of slices that were finished and written.
     pub slices_done: u64,
@@ -36,8 +36,8 @@ pub struct isoline_report {
     pub seconds_compute: f64,
     /// The time spent in copies from the device, in seconds; 0 on the CPU.
     pub seconds_download: f64,
-    /// The residual of converged edge strength, the estimated largest error of the result after the last cycle, which may exceed
-    /// 1 where a few cycles have left it far off; NaN for all other operations.
+    /// The residual of the converged edge strength: the estimated largest error of the result after the last cycle. It may
+    /// exceed 1 if there were too few cycles. NaN for all other operations.
     pub residual: f64,
     /// The largest amount of device memory in use at one time, in bytes; 0 on the CPU.
     pub peak_device_bytes: u64,
@@ -46,13 +46,14 @@ pub struct isoline_report {
     /// A level set: how it ended, an isoline_level_set_outcome. 0 for other operations.
     pub outcome: u32,
     /// The number of devices that took part, at least 1 in a report that was written. With a context on a list of devices
-    /// more where slices or targets were dealt out: the first ones of the list. `device_index` and `device_name` are
-    /// then those of the first one; times of copies and computation, and memory, those of the one that has the most.
+    /// it is larger if slices or targets were divided among the first ones of the list. `device_index` and `device_name`
+    /// are then those of the first device; the times of copies and computation, and the memory, are the largest of any
+    /// device.
     pub device_count: u32,
-    /// The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
-    /// or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
-    /// rows of the pass along z; of edge strength and of an isosurface, the slabs of slices. 1 in a report that was written
-    /// if no volume was cut.
+    /// The number of parts that were copied to the GPU and computed one after the other because a volume did not fit into
+    /// its memory, or into the context's memory limit. For a distance these are the slabs of slices of the passes along x
+    /// and y, and the slabs of rows of the pass along z; for edge strength and an isosurface, the slabs of slices. 1 in a
+    /// report that was written if no volume was cut.
     pub part_count: u64,
 }
 
@@ -82,7 +83,7 @@ impl From<&Report> for isoline_report {
 }
 
 impl isoline_report {
-    /// Does the work of a call with the caller's callback, and writes its report; NULL is none.
+    /// Does the work of a call with the caller's callback, and writes its report unless that is NULL.
     ///
     /// # Safety
     /// The requirements of [`callback`] and of [`sized::write`] hold.
@@ -94,7 +95,7 @@ impl isoline_report {
         // SAFETY: as the caller ensures.
         unsafe {
             let mut progress = callback(progress)?;
-            // A struct that cannot be written is refused before the work.
+            // Refuse a struct that cannot be written before doing the work.
             if !report.is_null() {
                 sized::read(report, "report")?;
             }

@@ -1,4 +1,4 @@
-//! Edge segments, and the lines and ellipses along them, objects that an operation returns and the caller frees.
+//! Edge segments, and the lines and ellipses along them. An operation returns these objects, and the caller frees them.
 
 use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, guard_or, isoline_status, object};
@@ -19,11 +19,11 @@ pub struct isoline_point {
 // Points are returned in the layout that they have in Rust's memory.
 same_layout!(isoline_point, Point, x, y);
 
-/// The properties of a segment, one per bit. Unknown bits are to be ignored.
+/// The properties of a segment, one per bit. Ignore unknown bits.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_segment_flags {
-    /// The segment is closed: its last point is beside its first.
+    /// The segment is closed: its last point is next to its first.
     ISOLINE_SEGMENT_CLOSED = 1,
 }
 const _: () = assert!(Segments::CLOSED == isoline_segment_flags::ISOLINE_SEGMENT_CLOSED as u32);
@@ -241,9 +241,9 @@ pub unsafe extern "C" fn isoline_segments_free(segments: *mut isoline_segments) 
     unsafe { object::free(segments, "segments") }
 }
 
-/// A straight line along a segment. The brighter side of the image is to its right, as a screen shows it, for one who goes
-/// from the first end to the second. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is that
-/// of the top left one. The struct never changes.
+/// A straight line along a segment. Seen on a screen in the direction from the first end to the second, the brighter side
+/// of the image is on the right. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is the
+/// centre of the top left pixel. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_line {
@@ -257,7 +257,7 @@ pub struct isoline_line {
     pub y1: f64,
     /// The root mean square distance of its points from the line, in pixels.
     pub rms: f64,
-    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a line in an image of
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to form such a line in an image of
     /// this size. At most 0 with line_validation.
     pub log_false_alarms: f64,
     /// The index of its segment.
@@ -312,7 +312,7 @@ pub enum isoline_ellipse_flags {
 }
 
 /// A circle or an ellipse along segments. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is
-/// that of the top left one. The struct never changes.
+/// the centre of the top left pixel. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_ellipse {
@@ -324,16 +324,17 @@ pub struct isoline_ellipse {
     pub semi_major: f64,
     /// The shorter semi-axis, in pixels.
     pub semi_minor: f64,
-    /// The direction of the longer axis, in radians from 0 to less than pi: from that to the right towards that downwards.
+    /// The direction of the longer axis, in radians from 0 to less than pi, counted from the right direction towards the
+    /// downward direction.
     pub angle: f64,
-    /// The root mean square distance of its points from it, in pixels.
+    /// The root mean square distance of its points from the outline, in pixels.
     pub rms: f64,
-    /// The share of its outline that its points are along, 0 to 1.
+    /// The share of its outline that its points cover, 0 to 1.
     pub coverage: f64,
-    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image of
-    /// this size. At most 0 with ellipse_validation.
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to form such a shape in an image
+    /// of this size. At most 0 with ellipse_validation.
     pub log_false_alarms: f64,
-    /// The index of the segment of its longest arc.
+    /// The index of the segment that its longest arc belongs to.
     pub segment: u64,
     /// The number of points that it was fitted to.
     pub points: u32,

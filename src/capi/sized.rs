@@ -1,4 +1,5 @@
-//! Structs that begin with their size: they are read from older and newer callers, and written as far as they reach.
+//! Structs that begin with their size. They can be read from callers that were built with older or newer headers, and are
+//! written as far as the caller's struct reaches.
 
 use super::null;
 use crate::error::{Error, Result};
@@ -144,7 +145,7 @@ macro_rules! same_layout {
 }
 pub(super) use same_layout;
 
-/// Copies `text` into a C buffer, cut after a whole character and ended with NUL.
+/// Copies `text` into a C buffer. It is truncated after a whole character, and ends with NUL.
 pub(super) fn text<const N: usize>(text: &str) -> [std::ffi::c_char; N] {
     let mut end = text.len().min(N - 1);
     while !text.is_char_boundary(end) {

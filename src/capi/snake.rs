@@ -1,4 +1,4 @@
-//! Region snakes: parameters, and a solver that keeps its state between calls. `snake_results.rs` reads its results.
+//! Region snakes: parameters, and a solver that keeps its state between calls. Its results are in `snake_results.rs`.
 
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
@@ -20,10 +20,10 @@ use std::time::Instant;
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_snake_noise {
-    /// Gaussian: each region has its own mean and variance. For camera images in good light, and where the noise is
-    /// not known; regions may differ in texture alone.
+    /// Gaussian: each region has its own mean and variance. For camera images in good light, and if the noise is not known;
+    /// regions may also differ in their variance (texture) alone.
     ISOLINE_SNAKE_NOISE_GAUSSIAN = 0,
-    /// Poisson: counted photons in low light, where the variance follows the mean.
+    /// Poisson: photon counts in low light, where the variance is proportional to the mean.
     ISOLINE_SNAKE_NOISE_POISSON = 1,
     /// Gamma: speckle of intensities, `looks` of them averaged, in radar, ultrasound and laser light.
     ISOLINE_SNAKE_NOISE_GAMMA = 2,
@@ -40,7 +40,7 @@ pub enum isoline_snake_schedule {
     /// All even nodes at the same time, then all odd ones (Algorithm 3 of Perrot et al. 2011). CPU and CUDA, with the
     /// same bits.
     ISOLINE_SNAKE_PARALLEL = 0,
-    /// One node after the other, each moved immediately (Algorithm 2 there). CPU only.
+    /// One node after the other, each moved immediately (Algorithm 2 of Perrot et al. 2011). CPU only.
     ISOLINE_SNAKE_SEQUENTIAL = 1,
 }
 
@@ -48,23 +48,23 @@ pub enum isoline_snake_schedule {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_snake_background {
-    /// The whole image outside the target. For one target.
+    /// The whole image outside the target. Suitable for a single target.
     ISOLINE_SNAKE_BACKGROUND_IMAGE = 0,
-    /// A window around the target's initial polygon, so that neighbours outside the window have no influence. For
-    /// many targets.
+    /// A window around the target's initial polygon. Suitable for many targets, because neighbours outside the window have
+    /// no influence.
     ISOLINE_SNAKE_BACKGROUND_WINDOW = 1,
 }
 
-/// The pixels that several targets may have.
+/// The rule for pixels that several targets may claim.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_snake_overlap {
-    /// Targets are independent: each is searched as if it were alone, and several may have the same pixels.
+    /// Targets are independent: each is searched as if it were alone, and they may share pixels.
     ISOLINE_SNAKE_OVERLAP_ALLOWED = 0,
-    /// Targets compete, and a pixel belongs to one target at most. Before the search each pixel is given to the target
-    /// whose initial polygon is nearest (Euclidean distance between centres of pixels; at the same distance the target
-    /// with the smallest number), which is that target's territory. The pixels of a target are those of its polygon in
-    /// its territory, and no node leaves the territory. For objects that touch.
+    /// Targets compete, and a pixel belongs to one target at most. Before the search each pixel is assigned to the target
+    /// with the nearest initial polygon (Euclidean distance between pixel centres; at equal distances, the target with the
+    /// smallest number). These pixels are the target's territory. The pixels of a target are those of its polygon within
+    /// its territory, and no node leaves the territory. Suitable for objects that touch.
     ISOLINE_SNAKE_OVERLAP_EXCLUDED = 1,
 }
 
@@ -82,47 +82,48 @@ pub struct isoline_snake_params {
     pub background: u32,
     /// An isoline_snake_overlap. Default: ISOLINE_SNAKE_OVERLAP_ALLOWED.
     pub overlap: u32,
-    /// The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096; it is halved down to 1
-    /// during the search. A larger distance passes over noise from further away, a smaller one stays near the initial
-    /// polygon: around a small target nodes that move far leave spikes, so that its perimeter is too long. 0 (default):
-    /// automatic, for each target the power of two that is at most 18 % of the root of its initial polygon's area, from
-    /// 1 to 32; 32 for the default rectangle, which may be far from the object.
+    /// The first distance of the candidate positions, in pixels: a power of two, 1 to 4096; it is halved down to 1 during
+    /// the search. With a larger distance nodes find an object farther away, past noise. A smaller one stays near the
+    /// initial polygon, which suits small targets: nodes that move far leave spikes there, which make the perimeter too
+    /// long. 0 (default): automatic, for each target the largest power of two that is at most 18 % of the square root of
+    /// its initial polygon's area, from 1 to 32; 32 for the default rectangle, which may be far from the object.
     pub largest_step: u32,
     /// The largest number of nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
-    /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise the first step (or
-    /// the run) begins on the image reduced `pyramid_levels` - 1 times to half its size, goes on with the next larger one
-    /// where each search ended, and ends on the image; `largest_step`, `node_spacing` and `max_iterations` are those of each
-    /// level, in its pixels (an automatic `largest_step` is halved with it). A larger number comes past noise from a start
-    /// that is far from the object; small objects and detail vanish. Windows and territories are those of the image. A target
-    /// whose polygon has an area of fewer than 4 pixels on a level, or that vanishes on it, is not searched there; nor is an
-    /// image of fewer than 16 pixels a side reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
+    /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the full image only. With more levels, the
+    /// first step (or the run) begins on the image that is reduced `pyramid_levels` - 1 times to half its size, continues
+    /// on the next larger one from the result, and so on up to the full image. `largest_step`, `node_spacing` and
+    /// `max_iterations` apply to each level, in its pixels (an automatic `largest_step` is halved from level to level).
+    /// With more levels, polygons move past noise from a start that is far from the object, but small objects and details
+    /// vanish. Windows and territories are those of the full image. A target whose polygon has an area of fewer than 4
+    /// pixels on a level, or that vanishes on it, keeps its start for the next level; an image with fewer than 16 pixels
+    /// along a side is not reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
     pub pyramid_levels: u32,
     /// The largest number of iterations of a target, at least 1. Default 10000.
     pub max_iterations: u64,
-    /// ISOLINE_SNAKE_NOISE_GAMMA only: L, the number of looks that were averaged, 1 to 1e6. Default 1, raw speckle.
-    /// It weights the image against `node_cost`.
+    /// ISOLINE_SNAKE_NOISE_GAMMA only: L, the number of looks that were averaged, 1 to 1e6. Default 1, raw speckle. It is
+    /// the weight of the image relative to `node_cost`.
     pub looks: f64,
     /// ISOLINE_SNAKE_BACKGROUND_WINDOW only: the window is the bounding box of the initial polygon, widened on each
     /// side by this share of its longer side (by at least 16 pixels) and cut to the image; nodes stay in it. More
     /// than 0. Default 0.5.
     pub margin: f64,
-    /// The length, in pixels, above which an edge gets another node; at least 2. A smaller length follows finer detail,
-    /// and noise. ISOLINE_AUTOMATIC (default): automatic, for each target two fifths of the root of its initial polygon's
-    /// area, from 6 to 16; 16 for the default rectangle of images from 80 x 80 pixels on.
+    /// The length, in pixels, above which an edge gets another node; at least 2. A smaller length follows finer detail, and
+    /// noise. ISOLINE_AUTOMATIC (default): automatic, for each target two fifths of the square root of its initial
+    /// polygon's area, from 6 to 16; for the default rectangle of images from 80 x 80 pixels on this is 16.
     pub node_spacing: f64,
-    /// The cost of a node in the criterion, in logarithms of the number of pixels that it is placed among
-    /// (description length), 0 to 1e6. Default 0.5; 1 is the cost of writing the node down. With a larger cost
-    /// polygons have fewer nodes; with 0, which is faster, no node is removed.
+    /// The cost of a node in the criterion, 0 to 1e6, in units of the logarithm of the number of pixels among which it is
+    /// placed: 1 is the description length of a node. Default 0.5. With a larger cost polygons have fewer nodes; with 0 no
+    /// node is removed, which is faster.
     pub node_cost: f64,
-    /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top, but from 0 on for
-    /// ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; give both for images of spots of one pixel. Else
-    /// both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images,
-    /// which are used unchanged.
+    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
+    /// this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top, but
+    /// begins at 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH; give both for images of spots of one pixel.
+    /// Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be less than range_max. Must be automatic
+    /// for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,
-    /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
-    /// automatic.
+    /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels are clamped to it. ISOLINE_AUTOMATIC
+    /// (default): automatic.
     pub range_max: f64,
 }
 
@@ -157,14 +158,14 @@ pub struct isoline_snake {
     solver: Solver<Held>,
 }
 
-/// The snake, and its polygons while the caller borrows them.
+/// The snake, and a copy of its polygons while the caller borrows them.
 pub(super) struct Held {
     pub(super) snake: Snake,
     borrowed: Option<Polygons>,
 }
 
 impl Held {
-    /// Returns the current polygons, which stay at their address until [`changing`](Self::changing).
+    /// Returns the current polygons, whose address stays valid until [`changing`](Self::changing) is called.
     pub(super) fn polygons(&mut self) -> Result<&Polygons> {
         let Self { snake, borrowed } = self;
         Ok(match borrowed {
@@ -173,7 +174,7 @@ impl Held {
         })
     }
 
-    /// Returns the snake for a change, which ends the borrowing of its polygons.
+    /// Returns the snake for a change. Borrowed polygons become invalid.
     fn changing(&mut self) -> &mut Snake {
         self.borrowed = None;
         &mut self.snake
@@ -206,24 +207,23 @@ pub unsafe extern "C" fn isoline_snake_params_init(
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud,
-/// Réfrégier and Boulet 1999; Perrot et al. 2011), for one target or thousands. No
-/// edge is needed: the nodes of a polygon are moved, and nodes are added, as long as this makes the image more
-/// likely, given one distribution of grey values inside the polygon and one outside. docs/snake.md describes the
-/// method.
+/// Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud, Réfrégier and
+/// Boulet 1999; Perrot et al. 2011), for one target or thousands. No edge is needed: the nodes of a polygon are moved, and
+/// nodes are added, as long as this increases the likelihood of the image, given one distribution of grey values inside the
+/// polygon and one outside. docs/snake.md describes the method.
 ///
-/// All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
-/// image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
-/// caller's image is not needed after the call, which reports no progress; isoline_set_cancel_flag can end it. NaN pixels
-/// of an f32 image count as range_min. Distances are in pixels; the image's spacing is not used.
+/// All sums are integers, so that results do not depend on the device, the threads or the number of targets. The image is
+/// copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the caller's image is
+/// not needed after the call, which reports no progress; isoline_set_cancel_flag can cancel it. NaN pixels of an f32 image
+/// count as range_min. Distances are in pixels; the image's spacing is not used.
 ///
 /// @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
 ///   isoline_snake_run takes several slices, and ISOLINE_SLICES.
 /// @param initial the initial polygon of each target; its direction and its first node have no influence on the result.
-///   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
-///   are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
-///   given. All are on slice 0.
+///   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image are
+///   clamped to its border; if a polygon then has no area, its status is ISOLINE_TARGET_LEFT_IMAGE, and it stays as it was
+///   given. All polygons are on slice 0.
 /// @param params NULL for the defaults.
 /// @param out receives the snake; free it with isoline_snake_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
@@ -254,15 +254,15 @@ pub unsafe extern "C" fn isoline_snake_new(
     })
 }
 
-/// Restarts a snake on the same image and device with other polygons or parameters, and uses again the sums that were
-/// computed of the image.
+/// Restarts a snake on the same image and device with other polygons or parameters, and reuses the prefix sums of the
+/// image.
 ///
-/// @param snake not NULL. Its borrowed polygons end, unless the call fails.
+/// @param snake not NULL. Its borrowed polygons become invalid, unless the call fails.
 /// @param initial,params as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The noise
-///   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
-///   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
-///   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake.
-///   A snake that isoline_snake_run made of several slices or of ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
+///   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept as
+///   levels, which depend on these; with an automatic range of an f32 image the noise must not change from or to
+///   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake. A
+///   snake that isoline_snake_run made from several slices or from ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
 /// @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_restart(
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn isoline_snake_restart(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut held = lock(snake)?;
-            // The polygons are copied before the borrowed ones end, because they may be the same.
+            // Copy the polygons before the borrowed ones become invalid, because they may be the same.
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             held.snake.restart(initial.as_ref(), &fields::read(params)?.translate()?)?;
             let count = held.changing().len();
@@ -286,15 +286,15 @@ pub unsafe extern "C" fn isoline_snake_restart(
 
 /// Continues the search of every target that has not ended.
 ///
-/// @param snake not NULL. Its borrowed polygons end.
+/// @param snake not NULL. Its borrowed polygons become invalid.
 /// @param iterations the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing.
 ///   A step of 20 and one of 30 give the same result as one of 50. With `pyramid_levels` the first step of at least one
 ///   iteration first ends the searches of the coarse levels, whose iterations do not count.
 /// @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
-///   iteration: the snake can be read, and the next step continues from there; coarse levels begin anew.
+///   iteration: the snake can be read, and the next step continues from there, except that coarse levels begin again.
 /// @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
 ///   status; `iterations` is the largest number of iterations that any target has done since its start. The first report
-///   contains the times of upload and sums of isoline_snake_new, except in `seconds_total`.
+///   includes the times for upload and sums of isoline_snake_new, except in `seconds_total`.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
 ///   _BUSY for a re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake.
 ///   May be called on any thread; calls on one snake run one after the other, and so do calls on its context.
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn isoline_snake_step(
     })
 }
 
-/// Returns the number of targets of a snake: the initial polygons, ended or not. Never fails. May be called on any
+/// Returns the number of targets of a snake, which is the number of initial polygons. Never fails. May be called on any
 /// thread, also from a progress callback.
 ///
 /// @param snake NULL counts as 0.
@@ -339,17 +339,18 @@ pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
 /// snake, or both.
 ///
 /// The input may have several slices, and each polygon is on one of them: it is searched as if that slice were the whole
-/// image. The slices that have polygons are taken one after the other, in ascending order, each once, and one is held at
-/// a time. With an automatic range of an f32 image, which is that of all slices, all are read before. Of several slices or
-/// of ISOLINE_SLICES the snake keeps the targets alone: it can be read, drawn and freed, but neither restarted nor asked for
+/// image. The slices that have polygons are read one after the other, in ascending order, each once, and one at a time is
+/// in memory. An automatic range of an f32 image is measured over all slices, which are read before. With several slices or
+/// ISOLINE_SLICES the snake keeps only the targets: it can be read, drawn and freed, but it cannot be restarted or compute
 /// sums, and a step changes nothing.
 ///
 /// @param context,params as for isoline_snake_new.
 /// @param input as for isoline_snake_new, or with several slices, or ISOLINE_SLICES.
 /// @param initial as for isoline_snake_new, each polygon on its slice (`slices`). NULL for the default rectangle on each
 ///   slice.
-/// @param progress NULL for none; the fraction is that of the targets. It can cancel the start, too, in which it is 0.
-/// @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory. Of
+/// @param progress NULL for none; the fraction is the share of targets that have ended. It can cancel the start, too,
+///   during which the fraction is 0.
+/// @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory. With
 ///   ISOLINE_SLICES all slices are written, in ascending order, after the search.
 /// @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
 ///   `labels` and `out` must not both be NULL.
@@ -386,7 +387,7 @@ pub unsafe extern "C" fn isoline_snake_run(
             let labels = labels.map(|labels| labels.labels()).transpose()?;
             let input = input.source()?;
             if let Some(labels) = &labels {
-                // Before any work.
+                // Check before any work.
                 snake::check(&params, &input)?;
                 let shape = input.shape();
                 Snake::check_labels(labels, shape, initial.as_ref().map_or(shape[2], Polygons::len))?;

@@ -14,8 +14,8 @@ use crate::snake::{Statistics, Status};
 pub enum isoline_target_status {
     /// The search has not ended.
     ISOLINE_TARGET_RUNNING = 0,
-    /// No move of one node by one pixel improves the criterion; and no node is to be removed (with a node_cost above 0)
-    /// or added (with a node_cost of 0).
+    /// No move of one node by one pixel improves the criterion, and no node can be removed (with a node_cost above 0) or
+    /// added (with a node_cost of 0).
     ISOLINE_TARGET_CONVERGED = 1,
     /// No pixel is left inside the polygon.
     ISOLINE_TARGET_VANISHED = 2,
@@ -31,15 +31,15 @@ const _: () = assert!(Status::IterationLimit as u32 == isoline_target_status::IS
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_target_flags {
-    /// The polygon has a pixel in common with that of another target, or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node
-    /// lies at the border to the territory of another target: that target has limited it, or touches it.
+    /// The polygon shares a pixel with the polygon of another target or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node lies
+    /// on the border to the territory of another target, which has limited it or touches it.
     ISOLINE_TARGET_OVERLAPS = 1,
     /// A node lies on the border of the image, so that the object may continue outside the image.
     ISOLINE_TARGET_TOUCHES_IMAGE = 2,
-    /// A node lies on the border of the window, where that is not the border of the image: the object may be larger, or
-    /// nothing in the window was different from its surroundings.
+    /// A node lies on the border of the window, inside the image: the object may be larger, or nothing in the window stands
+    /// out from its surroundings.
     ISOLINE_TARGET_TOUCHES_WINDOW = 4,
-    /// All pixels of target and background are equal. No outline is better than another one: the polygon says nothing.
+    /// All pixels of target and background are equal. No outline is better than another, so the polygon is meaningless.
     ISOLINE_TARGET_FLAT = 8,
 }
 
@@ -201,12 +201,12 @@ pub unsafe extern "C" fn isoline_snake_statistics(
     })
 }
 
-/// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
-/// the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas:
-/// each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
-/// polygon touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can end it.
+/// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses the row
+/// prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas: each edge
+/// costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no polygon
+/// touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can cancel it.
 ///
-/// @param snake not NULL. Its targets have no influence. One that isoline_snake_run made of several slices or of
+/// @param snake not NULL. Its targets have no influence. A snake that isoline_snake_run made from several slices or with
 ///   ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
 /// @param polygons not NULL; up to 65536 nodes each.
 /// @param out memory for polygons->count sums. May be NULL if there are no polygons.

@@ -39,7 +39,7 @@ pub enum isoline_status {
     ISOLINE_CALLBACK_FAILED = 13,
 }
 
-/// The statuses with their names, indexed by number, which is that of an [`ErrorKind`].
+/// The statuses with their names, indexed by number. The numbers equal those of [`ErrorKind`].
 const STATUSES: [(isoline_status, &CStr); 14] = {
     use isoline_status::*;
     [
@@ -67,10 +67,10 @@ impl From<ErrorKind> for isoline_status {
     }
 }
 
-/// The size of the buffer of a message with its NUL: several times what any message needs that does not quote a long
-/// text of the caller.
+/// The size of the buffer for a message with its NUL. It is several times as large as needed for any message that does not
+/// quote a long text of the caller.
 const SENTENCE_BYTES: usize = 2048;
-/// The mark that ends a message which was cut.
+/// The mark at the end of a truncated message.
 const CUT: &str = "…";
 
 thread_local! {
@@ -80,7 +80,7 @@ thread_local! {
 }
 
 pub(super) fn set_last_error(message: &str) {
-    // An error means that this thread's storage has ended; then no call can read it either.
+    // This fails if the thread-local storage has been destroyed, in which case no call can read the message either.
     let _ = LAST_ERROR.try_with(|slot| {
         let (whole, end) = fitting(message);
         let bytes = whole.bytes().chain(end.bytes()).map(|byte| if byte == 0 { b' ' } else { byte });

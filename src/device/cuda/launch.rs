@@ -1,4 +1,4 @@
-//! What the kernel launches of all operations share: kernels, geometry, arguments, errors, and the limits of CUDA.
+//! The common parts of the kernel launches of all operations: kernels, geometry, arguments, errors, and the limits of CUDA.
 
 use super::{Cuda, Stream, failed};
 use crate::error::{Error, Result};
