@@ -7,18 +7,19 @@ use std::fmt;
 ///
 /// An operation that ends with [`Cancelled`](Self::Cancelled), [`OutOfMemory`](Self::OutOfMemory),
 /// [`DeviceFailed`](Self::DeviceFailed) or [`CallbackFailed`](Self::CallbackFailed) may have written any part of its output
-/// images. After another error they are untouched; so are other outputs after every error.
+/// images. Any other error leaves the output images untouched. Other outputs, such as lists, are untouched after every
+/// error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A required pointer was NULL.
     NullPointer = 1,
-    /// A parameter is out of its range, not a number, or does not fit the others.
+    /// A parameter is out of its range, not a number, or inconsistent with other parameters.
     InvalidArgument = 2,
     /// A size is zero, overflows, or two sizes that must match do not.
     InvalidSize = 3,
-    /// The pixel type is not one that this call takes.
+    /// The call does not take this pixel type.
     InvalidType = 4,
     /// The output shares memory with the input.
     Overlap = 5,
@@ -37,7 +38,7 @@ pub enum ErrorKind {
     Busy = 11,
     /// A defect in Isoline: a panic was caught at the boundary.
     Panic = 12,
-    /// A function of the host that reads or writes slices has failed; the message has its words.
+    /// A callback that reads or writes slices has failed; the message includes the callback's own.
     CallbackFailed = 13,
 }
 
@@ -45,7 +46,7 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
-    /// A text of the program takes no memory, which may be out.
+    /// A borrowed text takes no memory, of which there may be none left.
     message: Cow<'static, str>,
 }
 
@@ -104,7 +105,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Refuses NaN and infinity, with the name of the parameter, which is written out only then.
+/// Refuses NaN and infinity. `name`, the parameter's name, is formatted only for the error.
 pub(crate) fn finite(name: impl fmt::Display, value: f64) -> Result<f64> {
     if value.is_finite() {
         Ok(value)

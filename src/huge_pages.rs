@@ -1,5 +1,5 @@
-//! Huge pages, which make the first use of large memory several times faster: the system makes one page of 2 MiB, and not
-//! 512 of 4 KiB.
+//! Huge pages, which make the first write to large memory several times faster: the system maps one page of 2 MiB instead
+//! of 512 pages of 4 KiB.
 //!
 //! # Safety
 //! The only call into the system is advice about memory that the caller has borrowed; it changes no byte.
@@ -11,8 +11,8 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// The least memory that is worth a call into the system.
 const LEAST: usize = 4 * HUGE_PAGE;
 
-/// Asks the system to back memory that was never written with huge pages. Does nothing for small memory and on systems
-/// without them.
+/// Asks the system to use huge pages for `memory`, which was not written yet. Does nothing for a small buffer or on a
+/// system without huge pages.
 pub(crate) fn advise<T>(memory: &mut [T]) {
     // Miri does not know the call.
     #[cfg(all(target_os = "linux", not(miri)))]

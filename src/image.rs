@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The way to process a stack: as many slices or as one volume.
+/// The way to process a stack: slice by slice, or as one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dimensions {
@@ -53,7 +53,7 @@ impl PixelType {
         }
     }
 
-    /// Returns the name that kernels have in theirs.
+    /// Returns the name of the type that is part of a kernel's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -63,7 +63,7 @@ impl PixelType {
     }
 }
 
-/// The name in messages, which means the same in NumPy, Java and C.
+/// The name in messages, a term that users of NumPy, Java and C understand.
 impl std::fmt::Display for PixelType {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
@@ -206,13 +206,13 @@ impl ImageMut<'_> {
         }
     }
 
-    /// Asks for huge pages where packed host memory, which the CPU is about to write, was never written.
+    /// Asks for huge pages for packed host memory that the CPU is about to write for the first time.
     pub(crate) fn use_huge_pages(&mut self) {
         on_host!(Self, self, view => view.as_slice_mut().into_iter().for_each(huge_pages::advise), {});
     }
 }
 
-/// Runs the same code with the view of an image in host memory, whatever the type of its pixels, or other code for one in
+/// Runs the same code with the view of an image in host memory, whatever its pixel type, or other code for an image in
 /// device memory. `$kind` is [`Image`] or [`ImageMut`].
 macro_rules! on_host {
     ($kind:ident, $image:expr, $view:pat => $body:expr, $other:expr) => {
@@ -247,7 +247,7 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
             "cannot process the input: it must have at least one pixel along every axis (got {width} x {height} x {depth})"
         )));
     }
-    // Every buffer can be indexed if 16 bytes per pixel can.
+    // No buffer has more than 16 bytes per pixel, so if that size does not overflow, no index does.
     let bytes = [height, depth, 16].iter().try_fold(width, |product, n| product.checked_mul(*n));
     if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
         return Err(Error::size(format!(
@@ -258,7 +258,7 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
     check_size("output", output, "the input", input)
 }
 
-/// Refuses an image of another size than that of `whose`.
+/// Refuses an image whose size is not `wanted`, the size of `whose`.
 pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usize; 3]) -> Result<()> {
     if got == wanted {
         return Ok(());
@@ -267,8 +267,8 @@ pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usiz
     Err(Error::size(format!("cannot use the {name}: it must be of the size of {whose}, {wanted} (x, y, z; got {got})")))
 }
 
-/// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made
-/// here. The system zeroes a large one page by page, huge pages where it has them, at the first use of each page.
+/// Returns a zeroed vector, or an error (no abort) when out of memory. Every image-sized buffer is allocated here. The
+/// system zeroes a large buffer page by page at the first use of each page, in huge pages if it has them.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
     let mut values = bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
     huge_pages::advise(&mut values);
@@ -293,27 +293,29 @@ pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
     leave_room(list)
 }
 
-/// The memory that is left for small allocations of a fixed size, of which Rust ends the process when out of memory.
+/// The bytes that are kept free for small allocations of fixed size: Rust aborts the process if one of those fails.
 const ROOM: usize = 64 << 10;
 
-/// The room for those that an error needs.
+/// The memory reserved for the allocations that an error needs.
 static ROOM_FOR_ERRORS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Returns a list that was allocated just now, or an error if a large one has left no room for small allocations.
+/// Returns a list that was just allocated, or an error if it is large and [`ROOM`] bytes more cannot be allocated beside
+/// it.
 fn leave_room<T>(list: Vec<T>) -> Result<Vec<T>> {
     let bytes = list.capacity().saturating_mul(size_of::<T>());
     if bytes >= ROOM {
         let mut room = Vec::<u8>::new();
         room.try_reserve_exact(ROOM).map_err(|_| out_of_memory::<T>(list.capacity()))?;
-        // Otherwise the compiler leaves out an allocation that is not used.
+        // Without this use the compiler removes the allocation.
         std::hint::black_box(room.as_ptr());
     }
     Ok(list)
 }
 
-/// Makes room for the allocations of errors, which [`out_of_memory`] gives free, or returns an error when out of memory.
+/// Reserves memory for the allocations of errors, which [`out_of_memory`] frees, or returns an error when out of memory.
 pub(crate) fn make_room_for_errors() -> Result<()> {
-    // Another thread that has it locked makes or takes the room. It may even be one of the parent of a fork.
+    // If another thread holds the lock, it makes or takes the room. After a fork that may be a thread of the parent
+    // process, so waiting for it could last forever.
     let Ok(mut room) = ROOM_FOR_ERRORS.try_lock() else { return Ok(()) };
     let made = if room.capacity() >= ROOM { Ok(()) } else { room.try_reserve_exact(ROOM) };
     made.map_err(|_| Error::memory("cannot begin the call: out of host memory; close other programs"))
@@ -355,8 +357,8 @@ pub(crate) fn extend<T>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) -
     items.into_iter().try_for_each(|item| push(list, item))
 }
 
-/// Returns lists one after the other in one, copied by the threads of the current pool: one thread alone would take most of
-/// its time for the first use of the memory. Each list is freed when it is copied.
+/// Concatenates lists, on the threads of the current pool: one thread alone would spend most of its time on the page faults
+/// of the new memory. Each list is freed when it has been copied.
 pub(crate) fn concatenated<T: bytemuck::Pod + Send + Sync>(lists: Vec<Vec<T>>) -> Result<Vec<T>> {
     const PART: usize = 1 << 15;
     let mut all = zeroed(lists.iter().map(Vec::len).sum())?;
@@ -373,7 +375,7 @@ pub(crate) fn concatenated<T: bytemuck::Pod + Send + Sync>(lists: Vec<Vec<T>>) -
     Ok(all)
 }
 
-/// Makes a list longer with copies of `value`, or shorter, or returns an error (no abort) when out of memory.
+/// Resizes a list to `count`, with copies of `value` if it grows, or returns an error (no abort) when out of memory.
 pub(crate) fn resize<T: Clone>(list: &mut Vec<T>, count: usize, value: T) -> Result<()> {
     list.try_reserve(count.saturating_sub(list.len())).map_err(|_| out_of_memory::<T>(count))?;
     *list = leave_room(std::mem::take(list))?;
@@ -387,7 +389,7 @@ pub(crate) fn sort_while<T: Copy>(
     ticker: &Ticker,
     compare: impl Fn(&T, &T) -> std::cmp::Ordering,
 ) -> Result<()> {
-    /// The number of items that are sorted without a look at the ticker, in about 10 ms.
+    /// The number of items that are sorted between two checks of the ticker, about 10 ms.
     const PART: usize = 1 << 17;
     for part in list.chunks_mut(PART) {
         ticker.check()?;
@@ -434,7 +436,8 @@ pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Ite
 /// Computes the items of indices on the threads of the current pool; returns the first error, if there is one.
 pub(crate) fn try_par_indexed<T: Send>(count: usize, item: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
     let items = collected((0..count).map(|_| Mutex::new(None)))?;
-    // After a cancellation no item is begun. Other errors are all awaited, so that the first one is always the same.
+    // After a cancellation no further item is begun. After another error all items are still computed, so that the error
+    // returned is always that of the lowest index.
     let cancelled = AtomicBool::new(false);
     for_each_index(count, &|index| {
         if !cancelled.load(Relaxed) {
@@ -449,8 +452,8 @@ pub(crate) fn try_par_indexed<T: Send>(count: usize, item: impl Fn(usize) -> Res
     try_collected(items.into_iter().map(|item| made(item).unwrap_or_else(|| Err(Error::cancelled()))))
 }
 
-/// Calls `work` with each index on the threads of the current pool. This loop is compiled once, where rayon's iterators are
-/// compiled for each loop, which is some 5 kB of library.
+/// Calls `work` with each index on the threads of the current pool. This loop is compiled only once; rayon's iterators are
+/// compiled for every loop that uses them, about 5 kB of library each.
 #[inline(never)]
 pub(crate) fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..count).into_par_iter().for_each(work);
@@ -467,7 +470,7 @@ pub(crate) fn try_collected<T>(items: impl ExactSizeIterator<Item = Result<T>>) 
 
 fn out_of_memory<T>(count: usize) -> Error {
     let room = ROOM_FOR_ERRORS.try_lock().map(|mut room| std::mem::take(&mut *room)).unwrap_or_default();
-    // Thousands of tasks may be out of memory at the same time: the first one says how much it wanted.
+    // Thousands of tasks may run out of memory at the same time. Only the first has the room for a message with the size.
     if room.capacity() == 0 {
         return Error::memory("cannot allocate host memory; close other programs or process fewer pixels at a time");
     }
@@ -500,7 +503,8 @@ pub(crate) fn write_packed<S: Copy + Sync, T: Send + Sync>(
     ticker.check()
 }
 
-/// Refuses sides that the 32 bits of a point and of its slice cannot count; `what` is computed.
+/// Refuses sides that do not fit the 32 bits of a point's coordinates and of its slice; `what` names the result that needs
+/// them.
 pub(crate) fn check_sides(what: &str, shape: [usize; 3]) -> Result<()> {
     if shape.iter().all(|side| u32::try_from(*side).is_ok()) {
         return Ok(());

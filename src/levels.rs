@@ -1,6 +1,6 @@
-//! Float pixels as integer levels, for operations that compute in integers. Edge drawing quantises pixels again and
-//! again, in single precision ([`Quantise`]); region snakes promise exact sums of levels, and use double precision
-//! ([`QuantiseF64`]).
+//! Float pixels as integer levels, for operations that compute in integers. Edge drawing quantises the same pixels many
+//! times and uses the faster single precision ([`Quantise`]); region snakes promise exact sums of levels and use double
+//! precision ([`QuantiseF64`]).
 
 use crate::device::kernels::common::MAX_FLOAT;
 pub(crate) use crate::device::kernels::common::MAX_LEVEL;
@@ -11,8 +11,8 @@ pub(crate) fn finite_f32(value: f64) -> f32 {
 }
 
 /// The scaling of float pixels to levels of edge drawing: q = floor(clamp((p/2 − minimum/2)·2·scale, 0, 65535) + 0.5), all
-/// in f32; NaN gives 0. Differences of halves do not overflow, whatever the range is; they are half the differences, bit
-/// for bit, unless the range is below 1e-33. The CUDA kernels take the same numbers.
+/// in f32; NaN gives 0. The halves keep the difference from overflowing whatever the range is, and change no bit unless the
+/// range is below 1e-33. The CUDA kernels take the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantise {
     pub(crate) half_minimum: f32,

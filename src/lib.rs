@@ -18,7 +18,8 @@
 //! ```
 //!
 //! # Axes, units, memory
-//! x is fastest, then y, then z; row 0 is at the top; arrays are indexed `[z, y, x]`. Nothing is kept after a call.
+//! x is fastest, then y, then z; row 0 is at the top; arrays are indexed `[z, y, x]`. No reference to the caller's memory
+//! is kept after a call.
 
 mod capi;
 mod device;

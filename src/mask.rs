@@ -12,10 +12,10 @@
 //! # Ok::<(), isoline::Error>(())
 //! ```
 //!
-//! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if
-//! its centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and
-//! in host memory; nothing is written on an error, but where the [cancel flag](crate::set_cancel_flag) or a lack of memory ends
-//! a call: a part of the shapes may have been filled then.
+//! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if its
+//! centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and in host
+//! memory. A call that fails writes nothing, unless it was cancelled by the [cancel flag](crate::set_cancel_flag) or ran
+//! out of memory: then some of the shapes may have been filled.
 
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::image::{ImageMut, MOST_ANISOTROPY, PixelType, check_spacing, check_type, reserved, sort_while};
@@ -80,13 +80,12 @@ fn fill_sphere(
     value: u8,
     ticker: &Ticker,
 ) -> Result<()> {
-    // One that is outside the mask takes time, too.
+    // The check comes first because a ball outside the mask takes time, too.
     ticker.check()?;
     let (depth, height, width) = mask.dim();
     let radius_squared = sphere.radius * sphere.radius;
     let squared = |axis: usize, index: usize| ((index as f64 - sphere.centre[axis]) * spacing[axis]).powi(2);
-    // Returns the indices along an axis that a reach around the centre may touch, with one more on either side for
-    // rounding errors.
+    // Returns the indices along an axis within `reach` of the centre, with one more on either side for rounding errors.
     let touched = |axis: usize, reach: f64, count: usize| {
         let steps = reach / spacing[axis] + 1.0;
         within(sphere.centre[axis] - steps, sphere.centre[axis] + steps, count)
@@ -149,9 +148,9 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
 /// Sets the pixels of `mask` in a polygon of columns and rows to `value`, on the slices of a range. The last corner is
 /// joined to the first.
 ///
-/// A pixel is inside if a ray from its centre crosses the outline an odd number of times (the even-odd rule). A centre
-/// on the outline counts as inside the region to its right or below, so that each pixel along an edge shared by two
-/// polygons is in exactly one of them.
+/// A pixel is inside if a ray from its centre crosses the outline an odd number of times (the even-odd rule). A centre on
+/// the outline counts as inside the region on the right of the outline or below it, so that each pixel along an edge shared
+/// by two polygons is in exactly one of them.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, fewer than three corners,
@@ -198,7 +197,7 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
         crossings.clear();
         crossings.extend(active.iter().map(|edge| edge.column(row)));
         sort_while(&mut crossings, &ticker, f64::total_cmp)?;
-        // 3. Fill from each odd crossing up to, not including, the next.
+        // 3. Fill from each odd crossing up to the next, which is excluded.
         for pair in crossings.chunks_exact(2) {
             let columns = index(pair[0].ceil(), width)..index(pair[1].ceil(), width);
             for z in slices.clone() {
@@ -210,8 +209,8 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
     Ok(())
 }
 
-/// An edge of a polygon that crosses rows, from its upper end to its lower. It covers the rows from `top` up to, not
-/// including, `bottom`, so that a corner between two edges is crossed once.
+/// An edge of a polygon that crosses rows, from its upper end to its lower. It covers the rows from `top` to `bottom`,
+/// which is excluded, so that a corner between two edges is crossed once.
 #[derive(Clone, Copy)]
 struct PolygonEdge {
     top: [f64; 2],
@@ -238,7 +237,7 @@ impl PolygonEdge {
     }
 }
 
-/// The name of the work, which no callback is given.
+/// The name of the stage; these calls have no callback that could get it.
 const STAGE: &str = "filling shapes";
 
 const AXES: [&str; 3] = ["x", "y", "z"];

@@ -1,19 +1,19 @@
-//! Loops over the parts of lists that are written, on all threads of the current pool.
+//! Parallel loops that write lists part by part, on all threads of the current pool.
 
 use crate::error::Result;
 use crate::image::{collected, for_each_index};
 use crate::progress::Ticker;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Takes the first values of what is left of a list, for one part of it.
+/// Splits the first `count` values off the rest of a list, for one part of the work.
 pub(crate) fn take_first<'a, T>(left: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     let (first, after) = std::mem::take(left).split_at_mut(count);
     *left = after;
     first
 }
 
-/// Calls `work` with each item and its number, on all threads of the current pool, until a call fails, whose error it returns. The
-/// ticker can cancel it.
+/// Calls `work` with each item and its number, on all threads of the current pool. Once a call has failed, no further one
+/// begins, and its error is returned. The ticker can cancel it.
 pub(crate) fn try_par_each<I: Send>(
     items: impl ExactSizeIterator<Item = I>,
     ticker: &Ticker,
@@ -32,8 +32,8 @@ pub(crate) fn try_par_each<I: Send>(
     failed.into_inner().map_or(Ok(()), Err)
 }
 
-/// Computes values part by part, each from the index of its first value, on all threads of the current pool. The ticker can
-/// cancel it.
+/// Computes values part by part on all threads of the current pool; each part gets the index of its first value. The ticker
+/// can cancel it.
 pub(crate) fn try_par_parts<T: Send>(
     values: &mut [T],
     ticker: &Ticker,
@@ -46,7 +46,7 @@ pub(crate) fn try_par_parts<T: Send>(
     })
 }
 
-/// Copies values as [`try_par_parts`] computes them.
+/// Copies values in parallel, part by part, like [`try_par_parts`].
 pub(crate) fn try_par_copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T], ticker: &Ticker) -> Result<()> {
     try_par_parts(to, ticker, |first, to| to.copy_from_slice(&from[first..][..to.len()]))
 }

@@ -1,7 +1,7 @@
 //! The parameters of the operations, each declared once.
 //!
-//! An operation's table stands in its `parameters.rs`. The defaults, the checks of ranges, the C API's structs and its
-//! introspection are made from it, and, through that, the dialogs, macro keys and keyword arguments of other programs.
+//! An operation's table is in its `parameters.rs`. The defaults, the checks of ranges and the C API's introspection come
+//! from it, and through the introspection the dialogs, macro keys and keyword arguments of other programs.
 //!
 //! A new parameter is an entry of the table, a field of the operation's `Params`, and a field of its struct in `capi`, which
 //! `params_of!` names; the compiler says where they do not agree.
@@ -11,7 +11,7 @@ use crate::image::{Dimensions, Foreground, PixelType};
 use std::ffi::CStr;
 use std::fmt::Write;
 
-/// The value that stands for "automatic" in a float parameter. None takes it for anything else.
+/// The value that stands for "automatic" in a float parameter. It has no other meaning for any parameter.
 pub(crate) const AUTOMATIC: f64 = f64::MIN;
 
 /// The value that stands for "automatic" in an integer parameter.
@@ -51,7 +51,7 @@ pub enum Kind {
 pub enum Level {
     /// Most images need it.
     Basic,
-    /// It seldom needs another value than the default.
+    /// Few images need another value than the default.
     Advanced,
 }
 
@@ -169,7 +169,7 @@ impl Parameter {
         Self::float(c"range_max", c"Highest value", 0.0, help).pixel_values().automatic(automatic).advanced()
     }
 
-    /// A whole number that fits 32 bits, if [`at_most`](Self::at_most) says nothing else.
+    /// A whole number that fits 32 bits, unless [`at_most`](Self::at_most) sets a smaller bound.
     pub(crate) const fn integer(name: &'static CStr, title: &'static CStr, default: u32, help: &'static CStr) -> Self {
         Self::new(name, title, Kind::Integer, default as f64, help).at_least(0.0).at_most(u32::MAX as f64)
     }
@@ -178,7 +178,7 @@ impl Parameter {
         Self::new(name, title, Kind::Flag, if default { 1.0 } else { 0.0 }, help).at_least(0.0).at_most(1.0)
     }
 
-    /// `default` is the value of one of the choices, which stand in the order of their values.
+    /// `default` is the value of one of the choices, which are in the order of their values.
     pub(crate) const fn choice(
         name: &'static CStr,
         title: &'static CStr,
@@ -220,7 +220,7 @@ impl Parameter {
         Self { power_of_two: true, ..self }
     }
 
-    /// Automatic by default; `computed` says what it is then.
+    /// Automatic by default; `computed` describes the value that is used then.
     pub(crate) const fn automatic(self, computed: &'static CStr) -> Self {
         Self { automatic: Some(computed), default: self.automatic_value(), ..self }
     }
@@ -238,7 +238,7 @@ impl Parameter {
         if matches!(self.kind, Kind::Float) { AUTOMATIC } else { AUTOMATIC_INTEGER }
     }
 
-    /// `true` for the value that stands for "automatic", where the parameter can be that.
+    /// `true` if the parameter can be automatic and `value` stands for that.
     pub fn is_automatic(&self, value: f64) -> bool {
         self.automatic.is_some() && value == self.automatic_value()
     }
@@ -261,7 +261,7 @@ impl Parameter {
         value.map_or(Ok(()), |value| self.check_given(value.into()))
     }
 
-    /// Checks a value like [`check`](Self::check), except that none is taken for "automatic".
+    /// Checks a value like [`check`](Self::check), but no value means "automatic".
     pub(crate) fn check_given(&self, value: f64) -> Result<()> {
         if !value.is_finite() {
             return Err(self.refusal("a finite number", value));
@@ -294,7 +294,7 @@ impl Parameter {
         self.chosen(self.default as u32, meanings).expect("the default is one of the choices")
     }
 
-    /// The error of `value` where `wanted` is asked for.
+    /// The error for `value`, when `wanted` describes the values that are allowed.
     fn refusal(&self, wanted: &str, value: f64) -> Error {
         let mut text = format!("{} must be {wanted}", text(self.name));
         if !self.unit.is_empty() {
@@ -310,7 +310,7 @@ impl Parameter {
         Error::argument(text)
     }
 
-    /// The range in words, such as "greater than 0 and at most 1", for the refusal of a value.
+    /// The range in words, such as "greater than 0 and at most 1", for the error about `value`.
     fn range(&self, value: f64) -> String {
         let [low, high] = [self.minimum, self.maximum].map(number);
         match self.kind {
@@ -322,7 +322,7 @@ impl Parameter {
             }
             Kind::Float | Kind::Integer => (),
         }
-        // The largest number that an integer's field holds is no bound that anybody means, unless it is exceeded.
+        // The largest number of an integer's field is not worth a mention, unless it is exceeded.
         let most = if self.kind == Kind::Float { f64::INFINITY } else { u32::MAX.into() };
         let bounded = [self.minimum.is_finite(), self.maximum < most || value > self.maximum];
         let what = match (self.kind, self.power_of_two) {
@@ -344,7 +344,7 @@ impl Parameter {
     }
 }
 
-/// Refuses two ends of a range that are out of their own ranges, or in the wrong order.
+/// Refuses two ends of a range if one is outside its own allowed range, or if they are in the wrong order.
 pub(crate) fn check_ends(low: &Parameter, high: &Parameter, ends: [f64; 2]) -> Result<()> {
     low.check_given(ends[0])?;
     high.check_given(ends[1])?;
@@ -355,7 +355,8 @@ pub(crate) fn check_ends(low: &Parameter, high: &Parameter, ends: [f64; 2]) -> R
     Err(Error::argument(format!("{} ({from}) must be less than {} ({to})", text(low.name), text(high.name))))
 }
 
-/// Refuses ends as [`check_ends`], and any for an image that is not f32 and therefore not scaled.
+/// Refuses ends as [`check_ends`] does, and refuses any ends for an image that is not f32, because only f32 pixels are
+/// scaled.
 pub(crate) fn check_scaling(
     low: &Parameter,
     high: &Parameter,

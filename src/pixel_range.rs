@@ -8,25 +8,25 @@ use ndarray::{ArrayView1, ArrayView3, s};
 use pulp::Arch;
 use rayon::prelude::*;
 
-/// The extent of a measurement; the kernels of `kernels/image.cu` have the same two.
+/// The extent of a measurement; `kernels/image.cu` has a kernel for each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Measure {
     /// The pixels alone.
     Pixels,
-    /// Neighbours, too.
+    /// The pixels and the pairs of neighbours.
     Neighbours,
 }
 
-/// The keys of no pixel.
+/// The keys of an empty range, before any pixel.
 const NONE: [u32; 2] = [u32::MAX, 0];
 const SIGN: u32 = FLOAT_SIGN as u32;
 
-/// The smallest and the largest finite pixel; and the smallest value that two finite pixels side by side along x or y are both
-/// at or below, with the largest that two are both at or above. Neighbours along z do not count, since the hot pixel of a
-/// camera is in all slices.
+/// The range of the finite pixels, and a range that single hot or dead pixels do not widen: the smallest value that both
+/// pixels of some pair do not exceed, and the largest that both pixels of some pair reach. A pair is two finite pixels side
+/// by side along x or y, not along z, since a camera's hot pixel is in all slices.
 ///
-/// They are keys of pixels: integers that sort as the finite pixels do. The key of an integer is the pixel; that of a float
-/// has the bits in an order that sorts as an integer. `kernels/pixel_key.cuh` has the same.
+/// Both are held as keys of pixels: integers in the same order as the finite pixels. The key of an integer pixel is the
+/// pixel itself; the key of a float is made from its bits. `kernels/pixel_key.cuh` has the same keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub(crate) pixels: [u32; 2],
@@ -42,9 +42,9 @@ impl Range {
         decoded(self.pixels, pixel_type)
     }
 
-    /// Returns the range that is used where it is automatic: that of neighbours, widened on both sides by its own extent, as
-    /// far as there are pixels. So single hot or dead pixels do not count, and all others do. In a constant image or a chessboard,
-    /// whose neighbours have no range, it is that of all pixels; `[0, 0]` where none is finite.
+    /// Returns the automatic range: the range of neighbours, widened on both sides by its own width, but not beyond the
+    /// range of the pixels. So single hot or dead pixels do not count, and all others do. In a constant image or a
+    /// chessboard, whose neighbours have no range, it is the range of all pixels; `[0, 0]` if no pixel is finite.
     pub(crate) fn automatic(&self, pixel_type: PixelType) -> [f64; 2] {
         let [least, most] = self.extremes(pixel_type).unwrap_or_default();
         match decoded(self.neighbours, pixel_type) {
@@ -59,20 +59,21 @@ impl Range {
     }
 }
 
-/// Returns the pixels of keys; `None` for those of no pixel.
+/// Returns the pixels of keys; `None` for the keys of an empty range.
 fn decoded(keys: [u32; 2], pixel_type: PixelType) -> Option<[f64; 2]> {
     let pixel = |key: u32| match pixel_type {
-        // Without the sign of a zero, which counts for the keys alone.
+        // Adding 0 drops the sign of -0, which matters for the keys only.
         PixelType::F32 => f64::from(f32::from_bits(if key & SIGN != 0 { key ^ SIGN } else { !key })) + 0.0,
         _ => f64::from(key),
     };
     (keys != NONE).then(|| keys.map(pixel))
 }
 
-/// Returns the smallest larger and the largest smaller key of pairs of pixels, of which both are finite.
+/// Returns the smallest of the pairs' larger keys, and the largest of their smaller keys. Pairs with a pixel that is not
+/// finite do not count.
 #[inline(always)]
 fn of_pairs<T: Key>(pairs: impl Iterator<Item = (T, T)>) -> [u32; 2] {
-    // The compiler makes vectors of two choices without a branch: a choice between arrays takes ten times as long.
+    // The compiler vectorises two selections of numbers; one selection between arrays takes ten times as long.
     let [mut low, mut high] = NONE;
     for (a, b) in pairs {
         let ([a, b], is_finite) = ([a.key(), b.key()], a.is_finite() & b.is_finite());
@@ -137,7 +138,7 @@ fn range<T: Key>(view: ArrayView3<'_, T>, measure: Measure, ticker: &Ticker) -> 
     /// The least number of rows of one task.
     const ROWS: usize = 16;
     let (depth, height, width) = view.dim();
-    // In the widest vectors that the processor has.
+    // It uses the widest vector unit of the processor.
     let arch = Arch::new();
     let of_row = |row: usize| {
         if ticker.is_cancelled() {
@@ -159,7 +160,7 @@ fn range<T: Key>(view: ArrayView3<'_, T>, measure: Measure, ticker: &Ticker) -> 
     (0..depth * height).into_par_iter().with_min_len(ROWS).map(of_row).reduce(|| EMPTY, Range::merged)
 }
 
-/// Returns the keys of the pairs of two rows, as long as both are.
+/// Returns the keys of the pairs that two rows form pixel by pixel, up to the end of the shorter row.
 #[inline(always)]
 fn of_rows<T: Key>(row: ArrayView1<'_, T>, other: ArrayView1<'_, T>) -> [u32; 2] {
     match (row.as_slice(), other.as_slice()) {

@@ -9,18 +9,18 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
-/// the call into Isoline, at the beginning of each part of it and then at most every 10 ms; how often depends on the
-/// operation and the device.
-/// `ControlFlow::Break(())` cancels the call, which then returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// A progress callback: the fraction done in 0..=1 and the name of the stage. Isoline calls it on the thread that made the
+/// call, at the beginning of each part of the call and then at most every 10 ms; how often depends on the operation and the
+/// device. `ControlFlow::Break(())` cancels the call, which then returns
+/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub type Progress<'a> = dyn FnMut(f64, &str) -> ControlFlow<()> + 'a;
 
 /// The cancel flag of a thread, see [`set_cancel_flag`].
 #[derive(Clone, Debug)]
 pub(crate) enum CancelFlag {
-    /// The flag of a program in Rust.
+    /// The flag of a Rust program.
     Shared(Arc<AtomicBool>),
-    /// The flag of a program in C, set where it is not 0; the program keeps its memory while the flag is set for a thread.
+    /// The flag of a C program, which cancels if it is not 0; the program keeps it in memory as long as a thread uses it.
     Foreign(&'static AtomicI32),
 }
 
@@ -29,7 +29,7 @@ thread_local! {
 }
 
 impl CancelFlag {
-    /// Returns whether the calls of its thread are to end.
+    /// Returns whether the flag cancels the calls of its thread.
     pub(crate) fn is_set(&self) -> bool {
         match self {
             Self::Shared(flag) => flag.load(Ordering::Relaxed),
@@ -39,7 +39,7 @@ impl CancelFlag {
 
     /// Makes this the flag of the calling thread; `None` is none.
     pub(crate) fn use_here(flag: Option<Self>) {
-        // An error means that this thread's storage has ended; then it makes no call any more.
+        // An error means that the thread is ending and its storage is gone; such a thread makes no further calls.
         let _ = CANCEL_FLAG.try_with(|current| *current.borrow_mut() = flag);
     }
 
@@ -49,13 +49,13 @@ impl CancelFlag {
     }
 }
 
-/// Sets the cancel flag of the calling thread, or with `None`, which is the default, none. While the flag is `true`, the
-/// calls that this thread makes into Isoline end with [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) within 100 ms,
-/// those without a progress callback, too. Any thread may change the flag at any time; Isoline only reads it. A call that
-/// has less than 100 ms to go may end as usual. In calls that are under way when the thread sets another flag, from their
-/// callback, the former one counts.
+/// Sets the cancel flag of the calling thread; `None`, the default, removes it. While the flag is `true`, the calls that
+/// this thread makes into Isoline end with [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) within 100 ms, also calls
+/// without a progress callback. Any thread may change the flag at any time; Isoline only reads it. A call that has less
+/// than 100 ms to go may end as usual. If a callback sets another flag, the call that runs the callback keeps the former
+/// one.
 ///
-/// A call that is cancelled leaves its outputs as they were, except images, of which any part may have been written.
+/// A cancelled call leaves its outputs as they were, except images, which may have been written in part.
 ///
 /// ```
 /// use isoline::{ErrorKind, mask, set_cancel_flag};
@@ -75,9 +75,9 @@ pub fn set_cancel_flag(flag: Option<Arc<AtomicBool>>) {
     CancelFlag::use_here(flag.map(CancelFlag::Shared));
 }
 
-/// Runs work that has no place to check for a cancellation, such as a long call of the CUDA driver. If the calling thread
-/// has a cancel flag, the work runs on a thread of its own, and once the flag is set this returns `Err(Cancelled)`: the work
-/// goes on, and what it makes is dropped when it is done.
+/// Runs work that cannot check for a cancellation, such as a long call of the CUDA driver. If the calling thread has a
+/// cancel flag, the work runs on a thread of its own, and once the flag is set this function returns `Err(Cancelled)`: the
+/// work continues in the background, and its result is dropped.
 pub(crate) fn abandon_if_cancelled<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let Some(flag) = CancelFlag::of_this_thread() else { return work() };
     let made = Arc::new(Mutex::new(None));
@@ -142,7 +142,8 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Makes a ticker at 0, whose only section is the whole. Make it on the calling thread, whose cancel flag it heeds.
+    /// Makes a ticker at 0 with one section for the whole call. Make it on the thread that called Isoline: it observes that
+    /// thread's cancel flag.
     pub fn new(stage: &'static str) -> Self {
         Self {
             cancelled: AtomicBool::new(false),
@@ -158,17 +159,17 @@ impl Ticker {
         }
     }
 
-    /// Makes a ticker for copies whose progress is not reported: it heeds the cancel flag of the calling thread.
+    /// Makes a ticker for copies whose progress is not reported; it only observes the cancel flag of the calling thread.
     pub(crate) fn of_copies() -> Self {
         Self::new("copies")
     }
 
-    /// Makes a ticker for the next part of a call in which another one may just have reported.
+    /// Makes a ticker for the next part of a call, when another ticker may just have called the callback.
     pub(crate) fn following(stage: &'static str) -> Self {
         Self { last_call: Mutex::new(Some(Instant::now())), ..Self::new(stage) }
     }
 
-    /// Makes a ticker for the rest of a call of which a share is done.
+    /// Makes a ticker for the rest of a call; `share` of the call is done.
     pub(crate) fn after(stage: &'static str, share: f64) -> Self {
         let ticker = Self::following(stage);
         ticker.section_start.store(share.to_bits(), Ordering::Relaxed);
@@ -176,7 +177,7 @@ impl Ticker {
         ticker
     }
 
-    /// Makes a ticker for the last part of a call, whose fraction is 1 already.
+    /// Makes a ticker for the last part of a call, when the fraction is already 1.
     pub(crate) fn at_the_end(stage: &'static str) -> Self {
         let ticker = Self::following(stage);
         ticker.set(1.0);
@@ -189,11 +190,11 @@ impl Ticker {
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// Returns whether the call is cancelled, for loops that skip the rest of their work then. What they have done is
-    /// not complete: a [`check`](Self::check) has to follow.
+    /// Returns whether the call is cancelled, for loops that then skip the rest of their work. A [`check`](Self::check) has
+    /// to follow, because their result is incomplete.
     pub fn is_cancelled(&self) -> bool {
         if !self.cancelled.load(Ordering::Relaxed) && self.cancel_flag.as_ref().is_some_and(CancelFlag::is_set) {
-            // The call stays cancelled, also if the flag is taken back before all workers have seen it.
+            // The call stays cancelled even if the flag is cleared before all workers have seen it.
             self.cancel();
         }
         self.cancelled.load(Ordering::Relaxed)
@@ -234,8 +235,8 @@ impl Ticker {
         self.units_total.load(Ordering::Relaxed).saturating_sub(self.units_done.load(Ordering::Relaxed))
     }
 
-    /// Returns a callback for a part of the work, of `units` units, which counts them here as they are done, and cancels the
-    /// part once the whole is cancelled.
+    /// Returns a callback for a part of the work that is worth `units` units: it adds them to this ticker as the part
+    /// proceeds, and cancels the part once this ticker is cancelled.
     pub(crate) fn counting(&self, units: u64) -> impl FnMut(f64, &str) -> ControlFlow<()> + '_ {
         let mut counted = 0;
         move |fraction, _| {
@@ -257,8 +258,8 @@ impl Ticker {
         (start + span * within).clamp(0.0, 1.0)
     }
 
-    /// Calls `progress` with the current state, unless it was called just before or has cancelled; returns
-    /// `Err(Cancelled)` once it has cancelled. Only the calling thread may call this.
+    /// Calls `progress` with the current state, unless its last call was less than 10 ms ago or the call is cancelled;
+    /// returns `Err(Cancelled)` if it is. Only the calling thread may call this.
     pub fn report(&self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         // Workers may take a while to see a cancellation; meanwhile the callback is not called again.
         self.check()?;
@@ -279,27 +280,27 @@ impl Ticker {
         self.check()
     }
 
-    /// Returns what another thread sends; reports progress until then.
+    /// Waits for a value from another thread, and reports progress meanwhile.
     pub(crate) fn receive<T>(&self, from: &Receiver<T>, progress: &mut Option<&mut Progress<'_>>) -> Result<T> {
         loop {
             match from.recv_timeout(POLL_INTERVAL) {
                 Ok(received) => return Ok(received),
                 Err(RecvTimeoutError::Timeout) => self.report(progress)?,
-                // The other thread ends first only by a panic, which is raised when it is joined.
+                // The other thread ends without sending only if it panics; the panic is raised again when it is joined.
                 Err(RecvTimeoutError::Disconnected) => return Err(Error::cancelled()),
             }
         }
     }
 }
 
-/// Returns whether a call with this callback can be cancelled, by it or by the cancel flag of the calling thread.
+/// Returns whether a call can be cancelled: by this callback, or by the cancel flag of the calling thread.
 pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
     progress.is_some() || CancelFlag::of_this_thread().is_some()
 }
 
-/// Does work that a cancel must not end, because what it replaces would be lost.
+/// Does work that must not be cancelled, because the old value that it replaces would be lost.
 pub(crate) fn uncancelled<T>(work: impl FnOnce() -> T) -> T {
-    /// Gives the thread its flag back when dropped, after a panic, too.
+    /// Restores the flag of the thread when dropped, also after a panic.
     struct Kept(Option<CancelFlag>);
     impl Drop for Kept {
         fn drop(&mut self) {
@@ -311,8 +312,8 @@ pub(crate) fn uncancelled<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Makes a call that is a part of another one: its fractions from 0 to 1 are those from `from` to `to` of the whole. A cancel
-/// counts also where the part does not use it, at its end.
+/// Makes a call that is a part of another one: its fraction from 0 to 1 becomes `from` to `to` of the whole. A cancellation
+/// counts even if the part ignores it: it is checked again at the end.
 pub(crate) fn part<T>(
     progress: &mut Option<&mut Progress<'_>>,
     [from, to]: [f64; 2],
@@ -338,7 +339,7 @@ pub(crate) fn run<T: Send>(
     ticker: &Ticker,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
-    // Boxed, the work is compiled once, and not for each of the ways in which a pool may begin it.
+    // The work is boxed so that it is compiled once, not for each of the ways in which a pool may start it.
     let work: Box<dyn FnOnce() -> Result<T> + Send> = Box::new(work);
     if progress.is_none() {
         return pool.install(work);
@@ -354,14 +355,14 @@ pub(crate) fn run<T: Send>(
             // The receiver outlives the scope, so a send fails only if the caller is unwinding.
             let _ = sender.send(());
         });
-        // Without a sender the worker has panicked; leaving the scope raises its panic here.
+        // If the sender is gone without a message, the worker has panicked; leaving the scope raises the panic here.
         while receiver.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             // The workers check for a cancellation; this thread waits until they have stopped.
             let _ = ticker.report(progress);
         }
     });
     let result = result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"));
-    // A callback may cancel when the work has just been done: it must not be called again by the next part of the call.
+    // A callback may cancel just after the work is done: then the next part of the call must not call it again.
     result.and_then(|done| ticker.check().map(|()| done))
 }
 

@@ -1,9 +1,10 @@
-//! Image pyramids: an image of half the size, whose pixels are the means of its cells of 2 pixels along each halved axis,
-//! and masks that go from one size to the other.
+//! Image pyramids: halves an image, so that each pixel is the mean of a cell of 2 pixels along each halved axis, and
+//! converts masks between the two sizes.
 //!
-//! Pixel i of the smaller image is the cell of pixels 2i and 2i + 1: pixel corner i lies at corner 2i. Where an axis has an
-//! odd number of pixels the last cell has one. Every pixel counts the same and in one cell only, so that noise that is
-//! independent from pixel to pixel stays so. Images are in host memory, and results do not depend on the number of threads.
+//! Along a halved axis, pixel i of the smaller image is the cell of pixels 2i and 2i + 1; the last cell of an axis with an
+//! odd number of pixels has one pixel. So corner i of the smaller pixels is corner 2i of the larger image. The cells do not
+//! overlap, so that noise that is independent from pixel to pixel stays independent. Images are in host memory, and results
+//! do not depend on the number of threads.
 
 use crate::error::{Error, Result};
 use crate::image::{Image, image_of, on_host, zeroed};
@@ -12,14 +13,15 @@ use bytemuck::Zeroable;
 use ndarray::{Array3, ArrayView3};
 use rayon::prelude::*;
 
-/// For each axis x, y, z true if it is halved.
+/// One flag for each axis x, y, z: true if it is halved.
 pub(crate) type Halved = [bool; 3];
 
-/// The fewest pixels of an axis that is halved.
+/// The fewest pixels along an axis for it to be halved.
 const FEWEST: usize = 16;
 
-/// Returns the axes along which an image is halved: of those with at least 16 pixels all whose spacing is less than twice the
-/// smallest. So the pixels of anisotropic images become more like cubes. `spacing` has the axes that count.
+/// Returns the axes along which an image is halved. Among the axes with at least 16 pixels these are the ones whose spacing
+/// is less than twice the smallest, so that the voxels of anisotropic images become more like cubes. `spacing` has one
+/// entry for each axis that may be halved.
 pub(crate) fn axes_to_halve(shape: [usize; 3], spacing: &[f64]) -> Halved {
     let sizes = shape.into_iter().zip(spacing);
     let smallest = sizes.filter(|(size, _)| *size >= FEWEST).map(|(_, h)| *h).fold(f64::INFINITY, f64::min);
@@ -32,8 +34,8 @@ pub(crate) fn reduced_shape(shape: [usize; 3], halved: Halved) -> [usize; 3] {
     std::array::from_fn(|axis| if halved[axis] { shape[axis].div_ceil(2) } else { shape[axis] })
 }
 
-/// Returns the means of the cells of an image, unless the ticker is cancelled. Pixels that are not finite do not count,
-/// unless a cell has no others. If `binary` is true pixels above 0 count as 1 and others as 0.
+/// Returns the means of the cells of an image, unless the ticker is cancelled. Pixels that are not finite are left out of
+/// the mean, unless a cell has no others. If `binary` is true, pixels above 0 count as 1 and others as 0.
 pub(crate) fn means(input: &Image<'_>, halved: Halved, binary: bool, ticker: &Ticker) -> Result<Array3<f32>> {
     let share = |cell: &[bool]| cell.iter().filter(|is_above| **is_above).count() as f32 / cell.len() as f32;
     let device = Err(Error::in_cuda_memory("image"));
@@ -44,7 +46,7 @@ pub(crate) fn means(input: &Image<'_>, halved: Halved, binary: bool, ticker: &Ti
     }
 }
 
-/// Returns the mask of the cells of which at least half is inside, unless the ticker is cancelled.
+/// Returns the mask of the cells that are at least half inside, unless the ticker is cancelled.
 pub(crate) fn majorities(mask: &Image<'_>, halved: Halved, ticker: &Ticker) -> Result<Array3<u8>> {
     let majority = |cell: &[bool]| {
         let inside = cell.iter().filter(|is_inside| **is_inside).count();
@@ -63,7 +65,8 @@ fn mean(cell: &[f32]) -> f32 {
     if count == 0 { cell[0] } else { (sum / f64::from(count)) as f32 }
 }
 
-/// Returns an image whose pixels are made of cells, on the threads of the current pool, unless the ticker is cancelled.
+/// Returns an image with one pixel computed from each cell, on the threads of the current pool, unless the ticker is
+/// cancelled.
 fn reduced<T, V, U>(
     view: ArrayView3<'_, T>,
     halved: Halved,
@@ -107,8 +110,8 @@ where
     Ok(image_of(cells, (z_cells, y_cells, x_cells)))
 }
 
-/// Returns the mask of the pixels where a function that is known at the cells' centres, and linear between them, is less
-/// than 0, unless the ticker is cancelled. `shape` is the size of the image whose [`reduced_shape`] `field` has.
+/// Returns the mask of the pixels where `field`, given at the cells' centres and interpolated linearly, is less than 0,
+/// unless the ticker is cancelled. `shape` is the size of the larger image; `field` has its [`reduced_shape`].
 pub(crate) fn enlarged_mask(
     field: &Array3<f32>,
     halved: Halved,
@@ -118,7 +121,7 @@ pub(crate) fn enlarged_mask(
     let [width, height, depth] = shape;
     let (cell_planes, cell_rows, cell_columns) = field.dim();
     let cells = [cell_columns, cell_rows, cell_planes];
-    // A pixel's centre is a quarter of a cell from that of its own cell, towards that of a neighbour.
+    // A pixel's centre is a quarter of a cell away from the centre of its own cell, towards that of a neighbouring cell.
     let near = |axis: usize, at: usize| {
         if !halved[axis] {
             return [(at, 1.0), (at, 0.0)];

@@ -5,7 +5,7 @@ use crate::error::Result;
 use std::fmt;
 use std::time::Instant;
 
-/// The end of a level set: whether it found a front, and whether the range of intensities suits what it found.
+/// The outcome of a level set: whether it found a front, and whether the range of intensities suits the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -27,29 +27,29 @@ pub enum Outcome {
 #[non_exhaustive]
 pub struct Report {
     /// The device that ran the call, with the reason. Under `auto` it is the CPU if the call did not fit the GPU or was
-    /// expected to finish first on the CPU. Where several devices took part, the first of them.
+    /// expected to finish first on the CPU. If several devices took part, it is the first of them.
     pub device: DeviceInfo,
-    /// The number of devices that took part: 1, or where the slices or targets of a call were dealt out to several
-    /// devices as many of the first ones of [`Context::devices`]. Times and memory are then those of the device that has
-    /// the most.
+    /// The number of devices that took part. It is more than 1 if the slices or targets of a call were distributed over
+    /// several devices: then it counts the first devices of [`Context::devices`], and each time and the memory are those of
+    /// the device with the largest value.
     pub device_count: u32,
-    /// The number of iterations, or of multigrid cycles, that the call has done, of a region snake those since its start. For a
-    /// stack, the largest number of any slice.
+    /// The number of iterations, or of multigrid cycles, of the call; for a region snake, the iterations since its start.
+    /// For a stack, the largest number of any slice.
     pub iterations: u64,
     /// The number of slices finished and written, counted from the first.
     pub slices_done: u64,
-    /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
-    /// reached, and for operations that do not iterate. A region snake: `true` if all targets have ended, whatever their status.
+    /// `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was reached,
+    /// and for operations that do not iterate. For a region snake, `true` if all targets have ended, whatever their status.
     pub converged: bool,
     /// The end of a level set; `None` for other operations.
     pub outcome: Option<Outcome>,
-    /// The residual of converged edge strength, the estimated largest error of the result after the last cycle, which may exceed
-    /// 1 where a few cycles have left it far off; NaN for all other operations.
+    /// The residual of edge strength to convergence: the estimated largest error of the result after the last cycle. It may
+    /// exceed 1 after only a few cycles. NaN for all other operations.
     pub residual: f64,
     /// Wall-clock time of the whole call.
     pub seconds_total: f64,
-    /// Time in copies to the device. 0 on the CPU. Copies and computation overlap, so the parts may add up to more
-    /// than the total.
+    /// Time of the copies to the device. 0 on the CPU. Copies and computation overlap, so the three times may add up to
+    /// more than the total.
     pub seconds_upload: f64,
     /// Time in computation.
     pub seconds_compute: f64,
@@ -57,9 +57,9 @@ pub struct Report {
     pub seconds_download: f64,
     /// The most device memory in use at one time, in bytes. 0 on the CPU.
     pub peak_device_bytes: u64,
-    /// The number of parts that were copied to the device and computed one by one because a volume did not fit its memory:
-    /// of a distance, the slabs of slices of the passes along x and y, and the slabs of rows of the pass along z; of edge
-    /// strength and of an isosurface, the slabs of slices. 1 if no volume was cut.
+    /// The number of slabs that were copied to the device and computed one by one because a volume did not fit its memory.
+    /// For a distance, these are the slabs of slices of the passes along x and y plus the slabs of rows of the pass along
+    /// z; for edge strength and an isosurface, the slabs of slices. 1 if no volume was cut.
     pub part_count: u64,
 }
 
@@ -97,7 +97,7 @@ impl Report {
         Self { slices_done: slices as u64, seconds_compute, ..Self::new(&context.cpu_for_report()) }
     }
 
-    /// Makes one report of those of several parts, each with its first item. There is at least one.
+    /// Joins the reports of several parts; each comes with the number of its first item. There is at least one.
     pub(crate) fn joined(reports: Vec<(usize, Self)>, parts: Parts) -> Result<Self> {
         let longest_or_sum = |a: f64, b: f64| if parts == Parts::InTurn { a + b } else { a.max(b) };
         let reports = reports.into_iter().map(|(_, report)| report);

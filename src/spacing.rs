@@ -2,16 +2,17 @@
 
 use crate::error::{Error, Result, finite};
 
-/// The largest ratio of two spacings with which squares of lengths, in units of the smallest one, are finite floats.
+/// The largest ratio of two spacings at which squared lengths, in units of the smallest spacing, are still finite floats.
 pub(crate) const MOST_ANISOTROPY: f64 = 1e9;
 
-/// Refuses spacings along x, y and z with which squares of lengths, in units of the smallest one, or lengths themselves might
-/// not be finite floats, whatever the image's size, and those of which one is more than `most_anisotropy` times another.
+/// Refuses spacings along x, y and z if lengths, or squared lengths in units of the smallest spacing, might overflow a
+/// float in an image of any size, and spacings of which one is more than `most_anisotropy` times another.
 pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()> {
     check_spacing_within([1e-15, 1e15], spacings, most_anisotropy)
 }
 
-/// Refuses spacings along x, y and z out of a range, and those of which one is more than `most_anisotropy` times another.
+/// Refuses spacings along x, y and z outside a range, and spacings of which one is more than `most_anisotropy` times
+/// another.
 pub(crate) fn check_spacing_within([least, most]: [f64; 2], spacings: &[f64], most_anisotropy: f64) -> Result<()> {
     let named = || ["x", "y", "z"].into_iter().zip(spacings.iter().copied());
     for (axis, spacing) in named() {

@@ -2,8 +2,8 @@
 
 use crate::image::Foreground;
 
-/// A pixel: its conversion to f32, and its comparison with a threshold. One in f64 is equivalent to one with the next larger
-/// number of the pixel's type.
+/// A pixel: its conversion to f32, and its comparison with a threshold. Instead of comparing in f64, `pixel > threshold` is
+/// computed as `pixel >= t` with the smallest number t of the pixel's type above the threshold.
 pub(crate) trait Pixel: Copy + Send + Sync {
     /// The form of a threshold that pixels of this type are compared with.
     type Threshold: Copy + Send + Sync;
@@ -27,14 +27,14 @@ pub(crate) trait Pixel: Copy + Send + Sync {
     }
 }
 
-/// The pixels whose bits are a word.
+/// The number of pixels whose bits form a word.
 pub(crate) const WORD: usize = u32::BITS as usize;
 
-/// Returns a word of bits, one of each pixel.
+/// Returns a word with a bit for each pixel, the first pixel in the lowest bit.
 #[inline(always)]
 pub(crate) fn bits<T: Copy>(pixels: &[T], is_set: impl Fn(T) -> bool) -> u32 {
     match <&[T; WORD]>::try_from(pixels) {
-        // The compiler makes vectors of a known number of pixels.
+        // The compiler vectorises the loop if the number of pixels is known.
         Ok(pixels) => {
             pixels.iter().enumerate().fold(0, |word, (place, pixel)| word | u32::from(is_set(*pixel)) << place)
         }

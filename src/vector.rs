@@ -1,9 +1,9 @@
-//! A vector of floats with operators, in which formulas can be written as such.
+//! A SIMD vector of floats with arithmetic operators, so that formulas can be written as usual.
 
 use pulp::Simd;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// A vector of as many floats as the vector unit takes at once.
+/// A vector with as many floats as a SIMD register holds.
 #[derive(Clone, Copy)]
 pub(crate) struct Floats<S: Simd> {
     simd: S,
@@ -70,7 +70,8 @@ impl<S: Simd> Floats<S> {
         self.with(self.simd.min_f32s(self.values, other.values))
     }
 
-    /// Returns the value without its sign. pulp's own function is not compiled for the vector unit: a call for each operation.
+    /// Returns the absolute value. pulp's own function is not inlined with the vector unit's instructions, and would cost a
+    /// call for each operation.
     #[inline(always)]
     pub(crate) fn abs(self) -> Self {
         Self::of_bits(self.simd, self.simd.and_u32s(self.bits(), self.simd.splat_u32s(i32::MAX as u32)))

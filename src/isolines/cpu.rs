@@ -1,5 +1,5 @@
-//! The crossings of isolines on the CPU, on all threads: bits of the pixels' classes, from these bits of the crossings, and
-//! from the numbers of bits the place of each crossing in the list.
+//! Finds the crossings of isolines on the CPU, on all threads. Bit masks of the pixels' classes give bit masks of the
+//! crossings, and prefix sums of their bit counts give the index of each crossing in the list.
 
 use super::link::{Crossings, NONE, check_count, link};
 use super::{Connect, Plan, Polylines, STAGE, joined};
@@ -116,14 +116,15 @@ impl Classes {
         Ok(classes)
     }
 
-    /// Returns a word and what follows it to the right of a row of bits, shifted so that a pixel has its neighbour's bit.
+    /// Returns a word of a row, shifted by one pixel, so that each bit is that of the pixel's right neighbour.
     fn neighbours(&self, bits: &[u32], y: usize, w: usize) -> u32 {
         let at = y * self.pitch + w;
         let beyond = if w + 1 < self.pitch { bits[at + 1] << (WORD - 1) } else { 0 };
         bits[at] >> 1 | beyond
     }
 
-    /// Returns the bits of the cells, by their upper left pixels, whose four pixels are finite.
+    /// Returns a bit for each pixel of a word: set if all four pixels of the cell of which it is the upper left one are
+    /// finite.
     fn cells(&self, y: usize, w: usize) -> u32 {
         if y + 1 >= self.height {
             return 0;
@@ -132,8 +133,8 @@ impl Classes {
         pairs(y) & pairs(y + 1)
     }
 
-    /// Returns the bits of the crossings between the pixels of a word and their right neighbours, and the lower ones. Only
-    /// those at the edge of a cell count.
+    /// Returns the crossings between the pixels of a word and their right neighbours, and those with their lower
+    /// neighbours. A crossing counts only on an edge of a cell whose pixels are all finite.
     fn crossings(&self, y: usize, w: usize) -> [u32; 2] {
         let (at, cells) = (y * self.pitch + w, self.cells(y, w));
         let above = if y > 0 { self.cells(y - 1, w) } else { 0 };
@@ -156,8 +157,8 @@ impl Classes {
     }
 }
 
-/// The bits of the crossings, in the order of the list: of each row the words of those between left and right pixels, then
-/// of those between upper and lower ones; and the number of crossings before each word.
+/// The crossings as bits, in the order of the list, and the number of crossings before each word. Each row has the words of
+/// the crossings between left and right pixels, then the words of those between upper and lower ones.
 struct Marks {
     pitch: usize,
     words: Vec<u32>,
@@ -266,14 +267,15 @@ fn crossings<T: Pixel + Into<f64>>(
     Ok(Crossings { points, next, rows: marks.rows })
 }
 
-/// Returns whether the high pixels of a cell belong together where they face each other across its centre.
+/// Returns whether the two high pixels of a saddle cell are connected through its centre.
 #[inline(always)]
 fn joins_high<T: Pixel + Into<f64>>(plan: &Plan, view: &ArrayView2<'_, T>, level: f64, [x, y]: [usize; 2]) -> bool {
     if let Some(connect) = plan.connect {
         return connect == Connect::High;
     }
     let [a, b, c, d] = [[y, x], [y, x + 1], [y + 1, x + 1], [y + 1, x]].map(|at| view[at].into() - level);
-    // The products of 32-bit numbers are exact. Both factors have the other sign in the field with the other sign.
+    // Products of f32 values are exact in double precision. If the field changes its sign, both factors change theirs, so
+    // that the decision is the same.
     (a * c - b * d) * (a + c - b - d) > 0.0
 }
 
@@ -290,15 +292,15 @@ impl Exits {
             Connect::High => [1, 2, 3],
         };
         let is_exit = |edge: usize, high: usize| high >> edge & 1 == 0 && high >> ((edge + 1) % 4) & 1 == 1;
-        // Edges through which none enters are not looked up.
+        // Edges through which no curve enters are never looked up: 0 fills their places.
         let exit =
             |edge: usize, high| turns.map(|turn| (edge + turn) % 4).into_iter().find(|edge| is_exit(*edge, high));
         Self(std::array::from_fn(|edge| std::array::from_fn(|high| exit(edge, high).unwrap_or(0) as u8)))
     }
 }
 
-/// The surroundings of a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of
-/// the row before and of its own, all from the pixel before the word on.
+/// The surroundings of a word of crossings: the bits of the pixels in the rows above, of the word and below, and of the
+/// cells that begin in the row above and in its own. Bit 0 is the pixel left of the word.
 struct Surroundings {
     high: [u64; 3],
     cells: [u64; 2],
@@ -317,8 +319,8 @@ impl Surroundings {
         }
     }
 
-    /// Returns the crossing that follows that between the pixel (x, y), at `bit` of the word, and the right (0) or the
-    /// lower (1) one.
+    /// Returns the crossing that follows on the curve after the one between the pixel (x, y), at `bit` of the word, and its
+    /// right (`line` 0) or lower (`line` 1) neighbour.
     #[inline(always)]
     fn follower<'a>(
         &self,
@@ -329,7 +331,8 @@ impl Surroundings {
         line: usize,
     ) -> u32 {
         let first_is_high = self.high[1] >> (bit + 1) & 1 == 1;
-        // The cell that the curve enters, as steps to the left and up, and the edge.
+        // The cell that the curve enters, as steps to the left and up from the pixel's own cell, and the edge of that cell
+        // through which it enters.
         let ([left, up], edge) = match (line, first_is_high) {
             (0, true) => ([0, 0], 0),
             (0, false) => ([0, 1], 2),

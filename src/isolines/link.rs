@@ -1,9 +1,9 @@
 //! From crossings to polylines.
 //!
-//! Each crossing has one that follows it, or none. Crossings are linked band by band of their list, on all threads; the
-//! pieces that leave a band are joined afterwards. Then each row of pixels is walked once: what a closed curve encloses is
-//! between its crossings of the row, so the curves that are entered and not yet left are a stack, whose top is the parent
-//! of the next curve that is entered.
+//! Each crossing has at most one successor. The list of crossings is divided into bands, which are linked on all threads;
+//! the pieces that leave a band are joined afterwards. The nesting is found by one scan of each row of pixels: the inside
+//! of a closed curve lies between its crossings of the row, so the curves that are entered and not yet left form a stack,
+//! and its top is the parent of the next curve that is entered.
 
 use super::{Plan, Polyline, Polylines};
 use crate::error::{Error, Result};
@@ -14,32 +14,32 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// In place of a crossing, a piece or a curve: there is none.
+/// Stands for no crossing, no piece or no curve.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The fewest crossings of one task of the linking, and the tasks of a thread: fewer bands leave fewer pieces to join.
+/// The fewest crossings of one linking task, and the number of tasks per thread: fewer bands leave fewer pieces to join.
 const LEAST_BAND: usize = 1 << 15;
 const BANDS_PER_THREAD: usize = 4;
 
 /// The points of one task that makes polylines.
 const TASK_POINTS: usize = 1 << 15;
 
-/// The crossings, pieces or points that are worked on between two looks at the ticker.
+/// The number of crossings, pieces or points between two checks of the ticker.
 const ITEMS_PER_CHECK: usize = 1 << 12;
 
 /// The rows of one task of the nesting.
 const TASK_ROWS: usize = 64;
 
-/// The crossings of one slice and level, row by row; in a row those between left and right pixels before those between
-/// upper and lower ones, each from left to right.
+/// The crossings of one slice and level, row by row. Within a row, the crossings between left and right pixels come before
+/// those between upper and lower ones, each from left to right.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Crossings {
-    /// The position of each: x and y.
+    /// The x and y of each crossing.
     pub(super) points: Vec<[f64; 2]>,
-    /// The one that follows on the curve, or [`NONE`].
+    /// The next crossing on the curve, or [`NONE`].
     pub(super) next: Vec<u32>,
-    /// The first crossing between left and right pixels of each row, and the first between upper and lower ones; then
-    /// their number.
+    /// Two entries for each row: the index of its first crossing between left and right pixels, and of its first between
+    /// upper and lower ones. The last entry is the number of all crossings.
     pub(super) rows: Vec<u32>,
 }
 
@@ -61,12 +61,12 @@ struct Chain {
     closed: bool,
 }
 
-/// Looks at the ticker once for [`ITEMS_PER_CHECK`] items.
+/// Checks the ticker once every [`ITEMS_PER_CHECK`] items.
 fn check_at(item: usize, ticker: &Ticker) -> Result<()> {
     if item.is_multiple_of(ITEMS_PER_CHECK) { ticker.check() } else { Ok(()) }
 }
 
-/// Follows items, each of which has a next one, which is none of them where its chain ends. Returns the items of all chains,
+/// Follows each item to its next one. A chain ends where the next one is not in `items`. Returns the items of all chains,
 /// and the chains: first the open ones, in the order of their first items, then the closed ones.
 fn follow(items: Range<usize>, next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     let (mut list, mut entered): (Vec<u32>, Vec<u8>) = (reserved(items.len())?, zeroed(items.len())?);
@@ -78,7 +78,7 @@ fn follow(items: Range<usize>, next: &[u32], ticker: &Ticker) -> Result<(Vec<u32
         }
     }
     let mut chains = Vec::new();
-    // An item that is not entered begins a chain; those that are left after these belong to closed ones.
+    // An item that is nobody's next one begins an open chain. The items left after that belong to closed chains.
     for closed in [false, true] {
         for item in items.clone() {
             check_at(item, ticker)?;
@@ -108,7 +108,8 @@ fn append(order: &mut Vec<u32>, piece: &[u32], ticker: &Ticker) -> Result<()> {
     Ok(())
 }
 
-/// Returns the piece of a closed curve that has its first crossing, and the place there.
+/// Returns the piece of a closed curve that holds its first crossing in the order of the list, and the index within the
+/// piece.
 fn first_crossing(pieces: &[&[u32]], ticker: &Ticker) -> Result<[usize; 2]> {
     let (mut first, mut place) = (NONE, [0; 2]);
     for (index, piece) in pieces.iter().enumerate() {
@@ -124,7 +125,7 @@ fn first_crossing(pieces: &[&[u32]], ticker: &Ticker) -> Result<[usize; 2]> {
     Ok(place)
 }
 
-/// Returns the curves, by their first crossing, and the list of their crossings.
+/// Returns the list of the curves' crossings, and the curves in the order of their first crossings.
 fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     // 1. Follow the curves within each band.
     let length = next.len().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).max(LEAST_BAND);
@@ -132,7 +133,7 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
         .into_par_iter()
         .map(|band| follow(band * length..next.len().min((band + 1) * length), next, ticker));
     let bands = try_par_collected(followed)?;
-    // 2. Join the pieces that leave their bands. They are in the order of their first crossings.
+    // 2. Join the pieces that leave their bands; `open` holds them in the order of their first crossings.
     let mut open: Vec<&[u32]> = Vec::new();
     let mut order = reserved(next.len())?;
     let mut chains = Vec::new();
@@ -158,7 +159,7 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     let pieces = collected(pieces.iter().map(|piece| open[*piece as usize]))?;
     for Chain { range, closed } in joined {
         let (pieces, start) = (&pieces[range], order.len());
-        // A closed curve begins within a piece, whose part before that ends it.
+        // A closed curve begins in the middle of a piece: the part of the piece before that crossing comes last.
         let [first, place] = if closed { first_crossing(pieces, ticker)? } else { [0; 2] };
         let (head, tail) = pieces[first].split_at(place);
         let others = pieces[first + 1..].iter().chain(&pieces[..first]).copied();
@@ -193,7 +194,7 @@ fn parents(rows: &[u32], order: &[u32], chains: &[Chain], ticker: &Ticker) -> Re
                 if top == curve {
                     entered.pop();
                 } else {
-                    // Every row that a curve passes finds the same one.
+                    // Every row that a curve crosses finds the same parent, so the order of the stores does not matter.
                     parents[curve as usize].store(top, Ordering::Relaxed);
                     push(&mut entered, curve)?;
                 }
@@ -208,7 +209,8 @@ fn parents(rows: &[u32], order: &[u32], chains: &[Chain], ticker: &Ticker) -> Re
 pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings, ticker: &Ticker) -> Result<Polylines> {
     let (order, chains) = chains(&crossings.next, ticker)?;
     let parents = parents(&crossings.rows, &order, &chains, ticker)?;
-    // 1. Make the points, without those that equal the one before. Each task has some curves, and room for their crossings.
+    // 1. Make the points, and leave out a point that equals the one before. Each task has a range of curves, and room for
+    //    all their crossings.
     let mut points: Vec<[f64; 2]> = zeroed(order.len())?;
     let mut tasks = Vec::new();
     let (mut rest, mut begun, mut room) = (&mut points[..], 0, 0);
@@ -237,7 +239,7 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
             if chain.closed && end - first > 1 && points[first] == points[end - 1] {
                 end -= 1;
             }
-            // A curve of one point is none; it has its place until the parents are numbered.
+            // A curve of one point is no curve. It keeps its place, with no points, until the parents are numbered.
             if end - first == 1 {
                 end = first;
             }

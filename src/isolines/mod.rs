@@ -11,17 +11,18 @@
 //! * **Points** are in pixels; whole numbers are pixel centres, and (0, 0) is the centre of the upper left pixel.
 //! * **Direction:** the higher values lie to the right of a curve, as the screen shows it (y runs downwards). A closed
 //!   curve around higher values is clockwise and has a positive area, one around lower values a negative one.
-//! * **Saddles:** in a cell whose high pixels face each other across the centre, [`Connect`] decides.
-//! * **Pixels that are not finite** (NaN, infinite): the cells that they are corners of have no curve. Curves end there, as
-//!   they do at the border of the image.
-//! * **Order:** by slice, by level as they were given, then by the first crossing in the order of rows, in a row those
-//!   between left and right pixels before those between upper and lower ones. A closed curve begins with its first crossing.
+//! * **Saddles:** in a cell whose two high pixels are diagonally opposite, [`Connect`] decides which pixels are connected.
+//! * **Pixels that are not finite** (NaN, infinite): a cell with such a corner has no curve. Curves end there, as they do
+//!   at the border of the image.
+//! * **Order:** by slice, then by level as given, then by first crossing. Crossings are ordered row by row; within a row,
+//!   those between left and right pixels come before those between upper and lower ones. A closed curve begins with its
+//!   first crossing.
 //! * **Equal points:** a point that equals the one before is left out; a curve of one point is no curve.
 //! * **Nesting:** the parent of a closed curve is the closed curve of the same slice and level that directly encloses it.
 //!   Open curves neither have nor are parents.
-//! * **Stacks:** every slice by itself.
+//! * **Stacks:** every slice is processed by itself.
 //!
-//! The CPU computes all of this with every context.
+//! It always runs on the CPU, whatever the device of the context.
 
 mod cpu;
 mod link;
@@ -46,20 +47,20 @@ const STAGE: &str = "isolines";
 /// The largest number of levels of a call.
 const MOST_LEVELS: usize = 65535;
 
-/// The way of curves through a cell whose high pixels face each other across the centre.
+/// The choice at a saddle: a cell whose two high pixels are diagonally opposite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Connect {
-    /// The two low pixels belong together, so that each high one is cut off (scikit-image's `fully_connected="low"`).
+    /// The two low pixels are connected, and each high one is cut off (scikit-image's `fully_connected="low"`).
     Low,
-    /// The two high pixels belong together, so that each low one is cut off.
+    /// The two high pixels are connected, and each low one is cut off.
     High,
 }
 
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// The way of curves through saddles. Default: [`Connect::Low`].
+    /// The choice at saddles. Default: [`Connect::Low`].
     pub connect: Connect,
     /// The levels, finite, in the image's own units, in any order. Empty (default): `level_count` levels of `range`.
     pub levels: Vec<f64>,
@@ -120,8 +121,8 @@ impl Params {
             return collected(self.levels.iter().copied());
         }
         let [low, high] = self.range.map_or_else(|| context.extremes(STAGE, input, progress), Ok)?;
-        // Divided last, so that a level which is a whole number has no rounding error: pixels equal to it stay low. Ends of
-        // pixels' size are far from what overflows here.
+        // The division comes last, so that a level that is a whole number has no rounding error, and pixels equal to it
+        // stay low. The ends are within the range of f32, so that the products cannot overflow.
         let parts = f64::from(self.level_count) + 1.0;
         let level = |index: u32| low + (high - low) * f64::from(index) / parts;
         collected((0..self.level_count).map(|index| level(index + 1)))
@@ -132,7 +133,7 @@ impl Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Polyline {
-    /// The index of its first point among all points, which follow one another without a gap.
+    /// The index of its first point in [`Polylines::points`]; the points of consecutive polylines follow without a gap.
     pub first: u64,
     /// The number of its points, at least 2; 1 for a critical point. A closed one lists its first point once.
     pub count: u64,
@@ -140,15 +141,16 @@ pub struct Polyline {
     pub parent: i64,
     /// The level, in the image's own units; of axes and critical points the smallest edge strength on them.
     pub level: f64,
-    /// Its length, that of a closed one with the way from the last point to the first, in the unit of the spacing.
+    /// Its length, in the unit of the spacing; for a closed polyline it includes the segment from the last point to the
+    /// first.
     pub length: f64,
-    /// The area that a closed one encloses: positive around higher values, negative around lower ones; 0 of an open one.
-    /// In the square of the unit of the spacing.
+    /// The area that a closed polyline encloses, in the square of the unit of the spacing: positive around higher values,
+    /// negative around lower ones. An open polyline has 0.
     pub area: f64,
     /// The slice of the stack, from 0.
     pub slice: u32,
-    /// [`Polylines::CLOSED`] or 0. Those of [`edge_strength::axes`](crate::edge_strength::axes) have one of the other bits of
-    /// [`Polylines`].
+    /// [`Polylines::CLOSED`] or 0. Polylines from [`edge_strength::axes`](crate::edge_strength::axes) also have one of the
+    /// other bits of [`Polylines`].
     pub flags: u32,
 }
 
@@ -187,7 +189,7 @@ impl Polylines {
         Self::default()
     }
 
-    /// Returns the points of all polylines, one polyline after the other: x and y in pixels, of which whole numbers are pixel
+    /// Returns the points of all polylines, one polyline after the other: x and y in pixels; whole numbers are pixel
     /// centres.
     pub fn points(&self) -> &[[f64; 2]] {
         &self.points
@@ -231,17 +233,17 @@ impl Polylines {
 /// One call: the checked parameters with the levels.
 struct Plan {
     levels: Vec<f64>,
-    /// `None`: the high pixels belong together where the bilinear function of the four is above the level at its saddle
-    /// point.
+    /// `None`: the high pixels are connected if the bilinear interpolation of the four pixels is above the level at its
+    /// saddle point.
     connect: Option<Connect>,
     spacing: [f64; 2],
     /// The size of a slice.
     size: [usize; 2],
 }
 
-/// Computes the isolines of `input` (u8, u16 or f32; one image or a stack, slice by slice, which functions may read:
-/// [`Source`](crate::Source)) into `polylines`, which is replaced only on success. It runs on the CPU with every context, and
-/// gives the same bits for every number of threads.
+/// Computes the isolines of `input` (u8, u16 or f32; one image or a stack, slice by slice; a callback may supply the
+/// slices, see [`Source`](crate::Source)) into `polylines`, which is replaced only on success. It runs on the CPU with
+/// every context, and gives the same bits for every number of threads.
 ///
 /// # Errors
 /// A parameter out of range, sides of more than 2³² − 1 pixels, 2³² − 1 or more crossings of a slice and level, out of
@@ -275,7 +277,7 @@ pub fn run(
     check_shapes(shape, shape)?;
     check_sides(STAGE, shape)?;
     let _lock = context.lock()?;
-    // The slices are not dealt out to several devices, because the CPU computes them all.
+    // The CPU computes all slices, so they are not distributed over several devices.
     let context = &context.parts()[0];
     let plan = Plan {
         levels: params.levels(context, &mut input, &mut progress)?,
@@ -296,8 +298,8 @@ pub fn run(
     Ok(report)
 }
 
-/// Returns the isolines of level 0 of one slice, to a call that has locked the context. Curves of the field with
-/// the other sign take the same way through saddles.
+/// Returns the isolines of level 0 of one slice; the caller has locked the context. A field and its negative have the same
+/// curves, also at saddles.
 pub(crate) fn zero_curves(
     context: &Context,
     field: ArrayView2<'_, f32>,
@@ -308,7 +310,7 @@ pub(crate) fn zero_curves(
     Ok(cpu::run(context, &plan, &field.into(), progress)?.1)
 }
 
-/// Joins what several parts have found, each with its first slice.
+/// Joins the results of several parts; each comes with the number of its first slice.
 pub(crate) fn joined(results: Vec<(usize, (Report, Polylines))>, parts: Parts) -> Result<(Report, Polylines)> {
     let (mut reports, mut lists) = (Vec::new(), Vec::new());
     for (first, (report, mut found)) in results {

@@ -1,5 +1,6 @@
-//! The triangles of a cell, for every set of high corners and every decision about its ambiguous faces. They are derived from
-//! the faces: each has directed segments between its crossed edges, which are followed to loops.
+//! The marching cubes table: the triangles of a cell for every set of high corners and every decision about its ambiguous
+//! faces. It is derived, not listed: each face has directed segments between its crossed edges, and following the segments
+//! from face to face gives loops, which are divided into triangles.
 //!
 //! Corner 0 to 7 is at x + 2y + 4z. The edges along x, y, z are 0 to 3, 4 to 7, 8 to 11, each in the order of its first
 //! corner.
@@ -15,7 +16,7 @@ use std::sync::OnceLock;
 /// The edges of a cell, and the number of the vertex at the mean of a loop.
 pub(super) const EDGES: usize = IS_EDGES;
 
-/// The corners of the faces, in turn, counterclockwise for who looks at the cell from outside.
+/// The corners of each face, counterclockwise as seen from outside the cell.
 const FACES: [[u8; 4]; 6] = faces();
 
 const fn faces() -> [[u8; 4]; 6] {
@@ -52,18 +53,18 @@ const fn edge_between(a: u8, b: u8) -> usize {
 /// A set of high corners, and its ambiguous faces.
 #[derive(Clone, Copy, Default)]
 struct Case {
-    /// Its first variant. The others follow: bit i of the number is set where its ambiguous face i joins high corners.
+    /// Its first variant. The others follow: bit i of a variant's number is set if ambiguous face i joins its high corners.
     first: u16,
     count: u8,
     faces: [u8; 6],
 }
 
-/// The triangles of a cell, by its edges; [`EDGES`] is the mean.
+/// The triangles of a cell; each corner of a triangle is the number of an edge of the cell, or [`EDGES`] for the mean.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Variant {
     count: u8,
     triangles: [[u8; 3]; IS_MOST_TRIANGLES],
-    /// The bits of the crossed edges, and of those of the loop that has a mean.
+    /// A bit for each crossed edge, and a bit for each edge of the loop that has a mean.
     pub(super) edges: u16,
     pub(super) mean: u16,
 }
@@ -139,7 +140,7 @@ impl Table {
         table
     }
 
-    /// Returns the table as words, which `kernels/isosurface.h` describes.
+    /// Returns the table as the words for the GPU that `kernels/isosurface.h` describes.
     pub(super) fn words(&self) -> Result<Vec<u32>> {
         let case = |case: &Case| {
             let faces = case.faces[..case.count as usize].iter().fold(0, |set, face| set | 1 << face);
@@ -161,8 +162,8 @@ impl Table {
         Ok(words)
     }
 
-    /// Returns the triangles of a cell with these bits of its high corners; `inside` gives by how much a corner is inside,
-    /// in pixel values from the level.
+    /// Returns the triangles of a cell with these bits of its high corners; `inside` returns the corner's distance from the
+    /// level in pixel values, positive inside.
     #[inline]
     pub(super) fn variant(&self, high: usize, inside: impl Fn(u8) -> f64) -> &Variant {
         let case = &self.cases[high];
@@ -184,8 +185,9 @@ fn variant(high: usize, joins: impl Fn(u8) -> bool) -> Variant {
     let mut next = [None; EDGES];
     for (index, face) in FACES.iter().enumerate() {
         let is_high = |place: usize| high >> face[place % 4] & 1 == 1;
-        // Around a face, a segment begins where corners turn from low to high; it goes to an edge where they turn back:
-        // after the high ones that it cuts off, or, where those are joined, before the low ones that it cuts off.
+        // Going around a face, a segment begins on an edge from a low to a high corner and ends on an edge from a high to a
+        // low one: the next such edge, which cuts off the high corners between, or, if the face joins its high corners, the
+        // previous one, which cuts off the low corners between.
         for place in (0..4).filter(|place| !is_high(*place) && is_high(place + 1)) {
             let turns = if joins(index as u8) { [3, 2, 1] } else { [1, 2, 3] };
             let leaves = |by: &usize| is_high(place + by) && !is_high(place + by + 1);
@@ -198,7 +200,7 @@ fn variant(high: usize, joins: impl Fn(u8) -> bool) -> Variant {
         let mut edges = [0; EDGES];
         let mut count = 0;
         let mut at = first;
-        // An edge is taken when it is followed, so that each loop is found once.
+        // Following an edge removes it, so that each loop is found once.
         while let Some(to) = next[at].take() {
             edges[count] = at as u8;
             variant.edges |= 1 << at;

@@ -1,5 +1,5 @@
-//! The surface on all threads: bits of the voxels' classes, from these bits of the crossed edges, and from the numbers of
-//! bits and triangles the place of each vertex and triangle in its list.
+//! Computes the surface on all threads of the CPU. Bit masks of the voxels' classes give bit masks of the crossed edges,
+//! and prefix sums of the counts of bits and of triangles give the index of each vertex and triangle in its list.
 
 use super::Plan;
 use super::cells::{EDGES, Table, Variant, edge};
@@ -17,23 +17,24 @@ use std::ops::Range;
 /// The voxels of one task.
 const TASK_VOXELS: usize = 1 << 16;
 
-/// The lines of a row, in the order of their vertices: edges along x, y and z, and means.
+/// The groups of vertices of a row, in their order: on edges along x, along y, along z, and the means.
 const LINES: usize = IS_LINES;
 
-/// The slices on either side on which what is found in a slice depends: the cells in front of it and behind it; and, as
-/// triangles have the numbers of vertices of the next slice, the cells behind that one.
+/// The number of slices on either side on which the result of a slice depends. Its vertices depend on the cells in front of
+/// it and behind it; its triangles refer to vertices of the next slice, whose numbers depend on the cells behind that one.
 pub(super) const HALO: usize = 2;
 
-/// The parts of the work, for the progress; the last one is that of the measures, of as many units as there are rows.
+/// The number of parts of the work, for the progress, each of as many units as there are rows; the last part is the
+/// measures.
 const PARTS: u64 = 4;
 
-/// Returns what is found in the slices `own` of a volume, or of a slab of one. The slab has [`HALO`] slices more on either side,
-/// fewer only where the volume ends. It runs in the pool of the context.
+/// Returns the mesh of the slices `own` of a volume or of a slab. A slab has [`HALO`] more slices on either side, fewer
+/// only at the ends of the volume. It runs in the pool of the context.
 pub(super) fn mesh(plan: &Plan, input: &Image<'_>, own: &Own, ticker: &Ticker) -> Result<Mesh> {
     on_host!(Image, input, view => mesh_of(plan, *view, own, ticker), Err(Error::in_cuda_memory("image")))
 }
 
-/// A volume, or a slab of one, with the border of one voxel that closes it, or none.
+/// A volume or a slab, with the border of one voxel that closes it, if any.
 struct Volume<'a, T> {
     view: ArrayView3<'a, T>,
     /// The voxels of the border on each side along x and y, and in front of the slices and behind them.
@@ -90,7 +91,7 @@ impl Mesh {
         Ok(copy)
     }
 
-    /// Adds what was found in the slices that follow.
+    /// Appends the mesh of the slices that follow.
     pub(super) fn append(&mut self, next: Self, level: f64, ticker: &Ticker) -> Result<()> {
         let before = self.vertices.len();
         check_count((before + next.vertices.len()) as u64, level)?;
@@ -113,7 +114,7 @@ fn extend_while<T: Copy>(list: &mut Vec<T>, items: &[T], make: impl Fn(T) -> T, 
 fn mesh_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, own: &Own, ticker: &Ticker) -> Result<Mesh> {
     let border = usize::from(plan.close);
     let (depth, height, width) = view.dim();
-    // A slab that has fewer slices than it depends on is at an end of the volume.
+    // A slab with fewer than [`HALO`] slices beside its own is at an end of the volume.
     let ends = [own.at.start < HALO, depth - own.at.end < HALO].map(|is_end| if is_end { border } else { 0 });
     let size = [width + 2 * border, height + 2 * border, depth + ends[0] + ends[1]];
     let pitch = size[0].div_ceil(WORD);
@@ -122,7 +123,7 @@ fn mesh_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, own: &Own
     ticker.expect(PARTS * volume.rows() as u64);
     let classes = Classes::new(&volume, ticker)?;
     let marks = Marks::new(&volume, &classes, ticker)?;
-    // The border in front of the volume is the first slice's, the one behind it the last one's.
+    // The border in front of the volume belongs to the first slice, and the border behind it to the last slice.
     let start = if own.at.start == 0 { 0 } else { own.at.start + ends[0] };
     let end = if own.at.end == depth { size[2] } else { own.at.end + ends[0] };
     fill(&volume, &classes, &marks, start * size[1]..end * size[1], ticker)
@@ -138,12 +139,12 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
         (TASK_VOXELS / (self.pitch * WORD)).max(1)
     }
 
-    /// Returns the rows of the voxels at 0, 1 along y, of those beside them along z, seen from a row.
+    /// Returns the four rows with the corners of the cells that begin in a row, as offsets from that row.
     fn corner_rows(&self) -> [usize; 4] {
         [0, 1, self.size[1], self.size[1] + 1]
     }
 
-    /// Returns the voxels of the border in front of the first one along each axis.
+    /// Returns the number of border voxels in front of the first voxel along each axis.
     fn before(&self) -> [usize; 3] {
         [self.border, self.border, self.ends[0]]
     }
@@ -155,7 +156,7 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
         self.view.get([z, y, x]).map(|value| (*value).into())
     }
 
-    /// Returns the vertex on the edge from a voxel on along an axis.
+    /// Returns the position of the vertex on the edge that goes from a voxel along an axis.
     fn position(&self, voxel: [usize; 3], axis: usize) -> [f64; 3] {
         let mut end = voxel;
         end[axis] += 1;
@@ -193,7 +194,8 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
             for_each_bit(cells & any as u32 & !all as u32, |bit| {
                 let x = w * WORD + bit;
                 let case = high.iter().rev().fold(0, |case, row| case << 2 | (row >> bit & 3) as usize);
-                // Only corners of ambiguous faces are read, which are inside the volume.
+                // Only corners of ambiguous faces are read. No such face touches the border, whose voxels are all low, so
+                // they are inside the volume.
                 let sign = if self.plan.foreground == Foreground::Below { -1.0 } else { 1.0 };
                 let inside =
                     |place: u8| sign * (self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.plan.level);
@@ -203,7 +205,7 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
     }
 }
 
-/// The bits of the voxels: which are high, and which begin a cell whose corners are all finite.
+/// Two bits for each voxel: whether it is high, and whether it is the first corner of a cell whose corners are all finite.
 struct Classes {
     high: Vec<u32>,
     cells: Vec<u32>,
@@ -236,7 +238,7 @@ impl Classes {
                     if !inside {
                         (0..width).for_each(|x| finite[x / WORD] |= 1 << (x % WORD));
                     } else {
-                        // The row begins one voxel later.
+                        // The row's voxels come after one voxel of the border.
                         shift(high);
                         shift(finite);
                         finite[0] |= 1;
@@ -272,15 +274,16 @@ fn shift(row: &mut [u32]) {
     }
 }
 
-/// The bits of the crossed edges, and the numbers of vertices and triangles that come before.
+/// The crossed edges as bits, and the prefix sums of the numbers of vertices and triangles.
 struct Marks {
     /// The words of the edges along x, y and z of each row.
     words: Vec<u32>,
     /// The vertices before each word.
     before: Vec<u32>,
-    /// The vertices before each line of each row, and all of them.
+    /// The number of vertices before each group of vertices of each row; the last entry is the number of all vertices.
     lines: Vec<u32>,
-    /// The triangles before the cells of each row, whose first corners are the row's voxels, and all of them.
+    /// The number of triangles before the cells whose first corners are the voxels of each row; the last entry is the
+    /// number of all triangles.
     triangles: Vec<u32>,
 }
 
@@ -322,7 +325,7 @@ impl Marks {
                 }
                 Ok(())
             })?;
-        // All corners of triangles are counted in 32 bits, and so are their vertices, which are fewer.
+        // The corners of all triangles must be countable in 32 bits; then the vertices are, too, because they are fewer.
         add_up(&mut lines, 1, volume.plan.level)?;
         add_up(&mut triangles, 3, volume.plan.level)?;
         before.par_chunks_mut(pitch).enumerate().with_min_len(task_rows).for_each(|(line, before)| {
@@ -342,7 +345,7 @@ impl Marks {
         self.triangles[rows.start] as usize..self.triangles[rows.end] as usize
     }
 
-    /// Returns the vertex on the edge from a voxel of a row on along an axis.
+    /// Returns the number of the vertex on the edge that goes from a voxel of a row along an axis.
     #[inline]
     fn vertex(&self, pitch: usize, row: usize, x: usize, axis: usize) -> u32 {
         let at = (3 * row + axis) * pitch + x / WORD;
@@ -350,7 +353,8 @@ impl Marks {
     }
 }
 
-/// Returns the bits of the crossed edges from the voxels of a word on along an axis. Only those of a cell count.
+/// Returns the crossed edges among those that go from the voxels of a word along an axis, as bits. An edge counts only if
+/// it belongs to a cell whose corners are all finite.
 #[inline]
 fn crossed<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, classes: &Classes, row: usize, w: usize, axis: usize) -> u32 {
     let Volume { size: [_, height, _], pitch, .. } = *volume;
@@ -366,7 +370,7 @@ fn crossed<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, classes: &Classes, row:
     if ends == 0 {
         return 0;
     }
-    // The edge belongs to the cells before and after its voxel along the two other axes.
+    // Four cells share the edge: before and after its voxel along each of the two other axes.
     let of_row = |cells: usize| {
         let at = cells * pitch + w;
         if axis == 0 {
@@ -401,7 +405,7 @@ fn add_up(counts: &mut [u32], corners: u64, level: f64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a number of vertices, or of corners of triangles, that 32 bits do not hold.
+/// Refuses a number of vertices or of triangle corners that does not fit 32 bits.
 pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
     if count < u64::from(u32::MAX) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! The isosurface on CUDA, with the bits of the CPU: everything is computed on the device, and the host adds up the sums of
-//! the measures.
+//! The isosurface on CUDA, bit for bit as on the CPU. Everything is computed on the device, except that the host adds up
+//! the partial sums of the measures.
 //!
 //! The voxels are needed three times: for the classes of voxels, for the decisions about ambiguous faces, and for the
-//! positions of vertices. If they do not fit beside what is found, the volume is uploaded in slabs each time. Words of
-//! bits and numbers, 1.5 bytes per voxel, and the mesh must fit; if not, the call is out of memory.
+//! positions of vertices. If they do not fit beside the mesh, the volume is uploaded in slabs each time. The bit masks and
+//! their prefix sums, 1.5 bytes per voxel, and the mesh must fit; if not, the call is out of memory.
 #![allow(unsafe_code)]
 
 use super::cells::Table;
@@ -31,8 +31,8 @@ const MODULE: &str = "isosurface";
 /// The largest side of a volume, whose coordinates have 32 bits.
 const MOST_SIDE: usize = i32::MAX as usize;
 
-/// The words, triangles or vertices of a launch: so few that two launches take less than 100 ms on a small card, even
-/// if all of the 32 voxels of each word have vertices.
+/// The number of words, triangles or vertices per launch: so few that two launches take less than 100 ms on a small card,
+/// even if all 32 voxels of each word have vertices.
 const PER_LAUNCH: usize = 1 << 19;
 
 /// The parts of the work, for the progress.
@@ -41,11 +41,11 @@ const STEPS: f64 = 12.0;
 const WORD_BYTES: usize = size_of::<u32>();
 const POINT_BYTES: usize = size_of::<[f32; 3]>();
 const TRIANGLE_BYTES: usize = size_of::<[u32; 3]>();
-/// The number of the variant of a cell, its first triangle, and its bit.
+/// The bytes of each cell: the number of its variant, its first triangle, and the place of its bit.
 const CELL_BYTES: [usize; 3] = [size_of::<u16>(), WORD_BYTES, size_of::<u64>()];
 const SUMS_BYTES: usize = size_of::<[f64; 4]>();
 
-/// The places of the numbers that the host reads: the total of a list, and the number of pieces.
+/// The indices of the counts that the host reads: the total of a list, and the number of pieces.
 const TOTAL: usize = 0;
 const PIECES: usize = 1;
 const COUNTS_BYTES: usize = 2 * size_of::<u64>();
@@ -71,12 +71,13 @@ impl Grid {
         self.pitch * self.size[1] * self.size[2]
     }
 
-    /// Returns the device memory of all words, in bytes: high, finite, cells and their numbers, vertices and theirs.
+    /// Returns the device memory of all words, in bytes: the masks of high voxels, finite voxels, cells and vertices, and
+    /// the prefix sums of cells and vertices.
     fn bytes(&self) -> u64 {
         ((4 + 2 * IS_LINES) * self.words() * WORD_BYTES) as u64
     }
 
-    /// Returns the words of some slices of the image. The first and the last one have the border beside them.
+    /// Returns the words of a range of slices of the image, with the border's words beside the first and the last slice.
     fn words_of(&self, slices: &Range<usize>) -> Range<usize> {
         let (plane, depth) = (self.pitch * self.size[1], self.size[2] - 2 * self.border);
         let start = if slices.start == 0 { 0 } else { slices.start + self.border };
@@ -127,12 +128,12 @@ pub(super) fn run(
     Ok((pipeline.end(cuda), found))
 }
 
-/// The voxels in device memory: all, or those of a slab.
+/// The voxels in device memory: all of the volume, or one slab.
 struct Voxels {
     upload: Upload,
     /// The slices of a slab.
     together: usize,
-    /// All are there.
+    /// Is true if the whole volume is in device memory.
     complete: bool,
 }
 
@@ -207,7 +208,7 @@ impl<'a> Finder<'a> {
             high,
             finite,
             cells,
-            // The bits of finite voxels and of cells give their memory to those that are made of them.
+            // The masks of finite voxels and of cells are overwritten by the lists that are made from them.
             active: finite,
             triangles_before: cells,
             cells_before,
@@ -239,7 +240,7 @@ impl<'a> Finder<'a> {
         Ok(addresses)
     }
 
-    /// Returns an error if the call may not take `bytes` of device memory in all.
+    /// Returns an error if `bytes` of device memory in all exceed the call's budget.
     fn require(&self, bytes: u64) -> Result<()> {
         if bytes <= self.budget || self.context.cuda_for(bytes)?.is_some() {
             return Ok(());
@@ -276,8 +277,8 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Queues a kernel that reads voxels on all words, of which each plane has `lines`, slab by slab. The call takes `others`
-    /// bytes beside the voxels.
+    /// Queues a kernel that reads voxels, slab by slab, on all words; each plane has `lines` words for it. The call holds
+    /// `others` bytes of device memory beside the voxels.
     fn queue_on_voxels(
         &mut self,
         pipeline: &mut Pipeline<'_, '_, '_>,
@@ -299,7 +300,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Makes the voxels' memory so small that it fits beside `others` bytes.
+    /// Shrinks the memory of the voxels, to smaller slabs if need be, until it fits beside `others` bytes.
     fn fit(&mut self, others: u64) -> Result<()> {
         let (depth, slice) = (self.input.shape()[2], slice_bytes(&self.input) as u64);
         self.require(others + slice * slices_of_slab(&self.input, 1) as u64)?;
@@ -314,7 +315,8 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Gives the voxels' memory back once no kernel reads it. Where memory `is_short`, lists of other sizes must not take it.
+    /// Frees the voxels' memory once no kernel reads it. If memory `is_short`, it must not be kept for reuse by lists of
+    /// other sizes.
     fn free_voxels(&mut self, is_short: bool) -> Result<()> {
         if self.voxels.is_some() {
             self.stream.synchronize()?;
@@ -349,8 +351,8 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Replaces the `count` numbers at `values`, or the numbers of bits of the words there, by the sums of those before them,
-    /// at `before`. Waits, and returns the sum of all.
+    /// Writes the exclusive prefix sums of the `count` numbers at `values`, or of the bit counts of the words there, to
+    /// `before`. Waits, and returns the total.
     fn number(&mut self, values: u64, before: u64, count: usize, of_bits: bool) -> Result<u64> {
         let list = List {
             values,
@@ -389,13 +391,13 @@ impl<'a> Finder<'a> {
         self.whole(pipeline, "cells", words)?;
         self.whole(pipeline, "marks", words)?;
         self.cells = self.number(self.job.active, self.job.cells_before, words, true)? as usize;
-        // Each has a triangle at least.
+        // Each cell has at least one triangle.
         check_count(3 * self.cells as u64, level)?;
         let cell_bytes = CELL_BYTES.map(|bytes| self.cells * bytes);
         let bytes = bytes + cell_bytes.iter().sum::<usize>() as u64;
         self.fit(bytes)?;
         [self.job.variants, self.job.firsts, self.job.places] = self.allocate(cell_bytes)?;
-        // The words without cells have no triangles.
+        // Words without cells keep the 0 of this fill.
         self.stream.fill(&self.buffers[2], 0, words * WORD_BYTES, 0)?;
         self.queue_on_voxels(pipeline, "variants", (1, IS_THREADS), bytes)?;
         let vertices = self.number(self.job.words, self.job.before, IS_LINES * words, true)?;
@@ -405,7 +407,7 @@ impl<'a> Finder<'a> {
         Ok([vertices, triangles])
     }
 
-    /// Queues a kernel on `count` items from 0 on, which is a part of the work.
+    /// Queues a kernel on the items 0 to `count`, as one part of the work for the progress.
     fn whole(&mut self, pipeline: &mut Pipeline<'_, '_, '_>, name: &str, count: usize) -> Result<()> {
         self.queue(pipeline, name, 0..count, IS_THREADS)?;
         self.steps += 1.0;
@@ -418,7 +420,7 @@ impl<'a> Finder<'a> {
         if triangles == 0 {
             return Ok(Surface { measures: Sums::default().measures(level, 0, 0, 0), ..Surface::new() });
         }
-        // 1. Positions are the last that needs the voxels.
+        // 1. Compute the positions, the last step that needs the voxels.
         let held = self.held();
         let blocks = triangles.div_ceil(IS_BLOCK);
         let points = [vertices * POINT_BYTES, vertices * POINT_BYTES, vertices * WORD_BYTES];

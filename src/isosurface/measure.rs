@@ -1,5 +1,6 @@
-//! Normals and measures of a mesh. Each sum is over fixed blocks of triangles, so that it does not depend on the threads, and
-//! every operation is written out, so that `kernels/isosurface_measures.cuh` has the same bits.
+//! Normals and measures of a mesh. Sums are over fixed blocks of triangles, so that they do not depend on the number of
+//! threads, and use no library function beyond the exactly rounded ones, so that `kernels/isosurface_measures.cuh` gives
+//! the same bits.
 
 use super::cpu::Mesh;
 use super::{Measures, Surface};
@@ -15,7 +16,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// In place of a side: the edge has one triangle.
+/// Stands for no side: the edge has only one triangle.
 const NONE: u32 = IS_NONE as u32;
 
 /// The triangles of a task.
@@ -39,19 +40,20 @@ fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Returns the normal of a triangle, of twice the length of its area.
+/// Returns the normal of a triangle; its length is twice the triangle's area.
 fn normal(mesh: &Mesh, triangle: [u32; 3]) -> Vector {
     let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize]);
     cross(minus(b, a), minus(c, a))
 }
 
-/// Some vertices, and the triangles among which all of theirs are.
+/// A range of vertices, and a range of triangles that includes all triangles of these vertices.
 struct Part {
     vertices: Range<usize>,
     triangles: Range<usize>,
 }
 
-/// Divides the vertices into parts. Where triangles have about the order of their vertices, a part has few of other parts.
+/// Divides the vertices into parts. If the triangles are in about the order of their vertices, the parts' ranges of
+/// triangles hardly overlap.
 fn parts(Mesh { vertices, triangles }: &Mesh) -> Result<Vec<Part>> {
     let count = vertices.len();
     // The smallest and the largest vertex of each block of triangles.
@@ -117,7 +119,8 @@ fn normals(mesh: &Mesh, parts: &[Part], ticker: &Ticker) -> Result<Vec<[f32; 3]>
     Ok(normals)
 }
 
-/// Returns the other side of each edge: side k of triangle t, 3t + k, goes from its corner k to the next one.
+/// Returns for each side the opposite side of the same edge. Side 3t + k belongs to triangle t and goes from its corner k
+/// to the next one.
 fn opposite_sides(triangles: &[[u32; 3]], parts: &[Part], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
     let sides = par_collected((0..3 * triangles.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
     parts.par_iter().try_for_each(|Part { vertices: own, triangles: around }| {
@@ -148,7 +151,8 @@ fn opposite_sides(triangles: &[[u32; 3]], parts: &[Part], ticker: &Ticker) -> Re
             listed[next[vertex] as usize] = [end, side];
             next[vertex] += 1;
         })?;
-        // 2. Pair those with the same end. Each place has moved to the end of its vertex.
+        // 2. Pair the sides with the same other end. Step 1 has moved each place in `next` to the end of its vertex's
+        //    sides.
         let mut first = 0;
         for end in next[..own.len()].iter().map(|end| *end as usize) {
             let of_vertex = &mut listed[std::mem::replace(&mut first, end)..end];
@@ -169,8 +173,8 @@ fn opposite_sides(triangles: &[[u32; 3]], parts: &[Part], ticker: &Ticker) -> Re
     Ok(sides)
 }
 
-/// Returns the side that meets a side, and the normal of its triangle. Triangles without area, which have one side without
-/// length, are passed through their other one. `None` where the surface ends.
+/// Returns the side that meets a side, and the normal of its triangle. A triangle without area has one side without length
+/// and two coincident ones; the walk goes in through one of these and out through the other. `None` where the surface ends.
 fn beyond(mesh: &Mesh, sides: &[AtomicU32], side: usize) -> Option<(usize, Vector)> {
     let mut side = side;
     for _ in 0..IS_MOST_FLAT {
@@ -192,8 +196,8 @@ fn beyond(mesh: &Mesh, sides: &[AtomicU32], side: usize) -> Option<(usize, Vecto
     None
 }
 
-/// Returns the angle of the vector (cosine, sine), whose length may be any: the arc tangent by its series, whose bits do not
-/// depend on the system's library.
+/// Returns the angle of the vector (cosine, sine) of any length. It sums the series of the arc tangent itself, so that the
+/// bits do not depend on the system's math library.
 fn angle_of(sine: f64, cosine: f64) -> f64 {
     let [a, b] = [sine.abs(), cosine.abs()];
     let high = a.max(b);
@@ -223,8 +227,8 @@ fn angle_of(sine: f64, cosine: f64) -> f64 {
     angle.copysign(sine)
 }
 
-/// Returns the angle by which a surface folds onto itself. Voxels equal to the level are between its two sheets: low ones,
-/// around which it bends inwards, or high ones with [`Foreground::Below`].
+/// Returns the angle θ, ±π, of an edge at which a surface folds onto itself. The voxels between the two sheets equal the
+/// level. They are low, and the surface bends inwards around them, unless [`Foreground::Below`] makes them high.
 pub(super) fn fold_of(foreground: Foreground) -> f64 {
     if foreground == Foreground::Below { 4.0 * IS_QUARTER_PI } else { -4.0 * IS_QUARTER_PI }
 }
@@ -249,7 +253,7 @@ impl Sums {
         }
     }
 
-    /// Returns the sum over a block: each of the first half gets that of the other half added, until one is left.
+    /// Returns the sum over a block by a tree: the second half is added to the first, item by item, until one item is left.
     fn of_block(mut block: [Self; IS_BLOCK]) -> Self {
         let mut half = IS_BLOCK / 2;
         while half > 0 {
@@ -277,7 +281,8 @@ impl Sums {
     }
 }
 
-/// Returns the measures of a triangle; `fold` is the angle of a fold by half a turn, which has no sign of its own.
+/// Returns the measures of a triangle; `fold` is the angle of an edge with a fold by half a turn, whose sign its normals do
+/// not give.
 fn sums_of(mesh: &Mesh, sides: &[AtomicU32], fold: f64, index: usize) -> Sums {
     let (triangle, first) = (mesh.triangles[index], 3 * index);
     let borders = (first..first + 3).filter(|side| sides[*side].load(Relaxed) == NONE).count() as u64;
@@ -286,12 +291,12 @@ fn sums_of(mesh: &Mesh, sides: &[AtomicU32], fold: f64, index: usize) -> Sums {
     if twice == 0.0 {
         return Sums { borders, ..Sums::default() };
     }
-    // The tetrahedron with the first vertex of the surface.
+    // The tetrahedron of the triangle and the first vertex of the surface.
     let corners = triangle.map(|vertex| mesh.vertices[vertex as usize]);
     let [a, b, c] = corners.map(|corner| minus(corner, mesh.vertices[0]));
     let mut found = Sums { area: twice / 2.0, volume: dot(a, cross(b, c)) / 6.0, curvature: 0.0, borders };
     for (place, [from, to]) in [[0, 1], [1, 2], [2, 0]].into_iter().enumerate() {
-        // The first of two sides that meet has the edge.
+        // The edge is counted once, with the first of the two sides that meet.
         let Some((other, beyond)) = beyond(mesh, sides, first + place) else { continue };
         let along = minus(corners[to], corners[from]);
         let length = dot(along, along).sqrt();
@@ -334,7 +339,7 @@ fn measures(mesh: &Mesh, parts: &[Part], level: f64, foreground: Foreground, tic
     Ok(sums.measures(level, vertices.len(), triangles.len(), pieces(vertices.len(), triangles, ticker)?))
 }
 
-/// Returns the number of connected pieces: of the vertices that are the smallest of theirs.
+/// Returns the number of connected pieces, by union-find: each piece has one root, its smallest vertex.
 fn pieces(vertices: usize, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<u64> {
     let parents = par_collected((0..vertices as u32).into_par_iter().map(AtomicU32::new))?;
     let root = |mut vertex: u32| loop {
@@ -344,7 +349,7 @@ fn pieces(vertices: usize, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<u6
         }
         let beyond = parents[parent as usize].load(Relaxed);
         if beyond != parent {
-            // Another thread may have set a nearer one to the root meanwhile, which stays.
+            // The exchange fails if another thread has already shortened this path: its parent stays.
             let _ = parents[vertex as usize].compare_exchange_weak(parent, beyond, Relaxed, Relaxed);
         }
         vertex = parent;

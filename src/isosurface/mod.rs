@@ -9,25 +9,27 @@
 //! t = (level − a) / (b − a)        a: the value at the end of the smaller coordinate, b: at the other, in double precision
 //! ```
 //!
-//! which all triangles around it share; it is that of the isolines of a slice.
+//! which all triangles around it share; within a slice it is the point of the isoline.
 //!
 //! * **Coordinates** are in the unit of the spacing; the origin is the centre of the first voxel. x runs to the right, y
 //!   downwards and z with the slices. They and the normals are rounded to single precision.
-//! * **Direction:** normals point outwards, from high to low voxels, and the vertices of a triangle run counterclockwise for
-//!   who looks at it from there. The volume within a surface around high voxels is positive.
-//! * **Faces:** a face of a cell with two high and two low corners that face each other has two segments. They separate the
-//!   high corners unless the bilinear function of the four corners is above the level where its saddle is: the
-//!   asymptotic decider (Nielson and Hamann 1991), `(a − level)(c − level) > (b − level)(d − level)` for high a and c, low
-//!   b and d; with [`Foreground::Below`] all four differences have the other sign. It depends on the four values alone, so
-//!   that both cells of a face agree and surfaces have no holes. Whether the trilinear function joins two sheets inside a
-//!   cell (interior ambiguity) is not tested: they are separate.
-//! * **Triangles:** the segments of a cell's faces are loops. A loop is a fan from the vertex on its first edge (those
-//!   along x first, then y, z; each by its coordinates) from which no diagonal lies in a face. Where there is none, as in
-//!   loops of 8 edges or more that pass a face twice, a vertex at the mean of the loop's vertices is the centre of the fan.
-//!   Every edge of the mesh so has two triangles, or one at the border of an open surface.
-//! * **Border:** closed ([`Params::close`]), as if all voxels beyond it were low; the vertices between the two are half a
-//!   voxel beyond the border's voxels, on the boundary of the volume's boxes. Otherwise surfaces end there.
-//! * **Voxels that are not finite** (NaN, infinite): the cells that they are corners of have no surface.
+//! * **Direction:** normals point outwards, from high to low voxels, and the vertices of a triangle run counterclockwise as
+//!   seen from outside. The volume within a surface around high voxels is positive.
+//! * **Faces:** a face of a cell whose two high corners are diagonally opposite has two segments. They separate the high
+//!   corners unless the bilinear interpolation of the four corners is above the level at its saddle point: the asymptotic
+//!   decider (Nielson and Hamann 1991), `(a − level)(c − level) > (b − level)(d − level)` for high a and c, low b and d;
+//!   with [`Foreground::Below`] all four differences have the other sign. It depends on the four values alone, so that both
+//!   cells of a face agree and surfaces have no holes. Whether the trilinear function joins two sheets inside a cell
+//!   (interior ambiguity) is not tested: they are separate.
+//! * **Triangles:** the segments of a cell's faces form loops. A loop becomes a triangle fan around one of its vertices:
+//!   the one on the first edge (along x first, then y, then z; each in the order of its coordinates) from which no diagonal
+//!   lies in a face. If there is none, as in loops of 8 edges or more that pass a face twice, an additional vertex at the
+//!   mean of the loop's vertices is the centre of the fan. So every edge of the mesh has two triangles, or one at the
+//!   border of an open surface.
+//! * **Border:** closed ([`Params::close`]), as if all voxels beyond it were low; the vertices there are half a voxel
+//!   beyond the centres of the outermost voxels, on the faces of the volume's bounding box. Without it surfaces end at the
+//!   outermost voxels.
+//! * **Voxels that are not finite** (NaN, infinite): a cell with such a corner has no surface.
 //! * **Order:** vertices by slice and row, in a row those on edges along x, then y, then z, then the means; triangles by
 //!   the cell's slice, row and column.
 //! * **Coincident vertices:** where a voxel equals the level, vertices lie at its centre, and triangles have no area. They
@@ -49,7 +51,8 @@ use crate::report::Report;
 use crate::slice_io::Input;
 use std::time::Instant;
 
-/// The share of the time of slices that a function reads in which their meshes are found.
+/// The share of the progress of a call on a [`Source`] in which the slabs' meshes are found; the rest joins and measures
+/// them.
 const SHARE_OF_MESH: f64 = 0.5;
 
 /// The name of the stage that progress callbacks get.
@@ -61,10 +64,10 @@ pub struct Params {
     /// The level, finite, in the image's own units. `None` (default): the mean of the smallest and the largest finite
     /// voxel.
     pub level: Option<f64>,
-    /// The side of the level on which voxels are inside. Default [`Foreground::Above`]; [`Foreground::Below`] suits what is
-    /// negative inside: a level set's φ, a signed distance.
+    /// The side of the level on which voxels are inside. Default [`Foreground::Above`]; [`Foreground::Below`] suits
+    /// functions that are negative inside: a level set's φ, a signed distance.
     pub foreground: Foreground,
-    /// The border of the volume is closed, as if all voxels beyond it were outside. Default `true`.
+    /// Closes the surface at the border of the volume, as if all voxels beyond it were outside. Default `true`.
     pub close: bool,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1.
     pub spacing: [f64; 3],
@@ -98,19 +101,19 @@ pub struct Measures {
     pub level: f64,
     /// The area of all triangles.
     pub area: f64,
-    /// The volume within a closed surface, by signed tetrahedra: what is around low voxels counts negatively. NaN of a
-    /// surface that is not closed.
+    /// The volume within a closed surface, by signed tetrahedra: a piece around low voxels counts negatively. NaN if the
+    /// surface is not closed.
     pub volume: f64,
-    /// The mean over the area of the mean curvature, `Σ l θ / 2 / area` over the edges, with the length l and the angle
-    /// θ between the normals of the two triangles, positive where the surface bulges outwards: 1/R of a ball. Edges with
-    /// one triangle count 0. Where a surface folds onto itself, on voxels equal to the level, θ is −π, and π with
-    /// [`Foreground::Below`], as beside a level just above. NaN of a surface without area.
+    /// The area mean of the mean curvature: `Σ l θ / 2 / area` over the edges, with the length l of an edge and the angle θ
+    /// between the normals of its two triangles, positive where the surface bulges outwards. A ball has 1/R. Edges with one
+    /// triangle count 0. Where a surface folds onto itself, on voxels equal to the level, θ is −π, or π with
+    /// [`Foreground::Below`], which is the limit for levels just above. NaN if the surface has no area.
     pub mean_curvature: f64,
-    /// The number of edges that have one triangle, because the surface ends there; 0 of a closed surface.
+    /// The number of edges with only one triangle, where the surface ends; 0 for a closed surface.
     pub border_edges: u64,
     /// The number of connected pieces.
     pub pieces: u64,
-    /// The Euler characteristic, vertices − edges + triangles: of a closed surface 2 for each piece, less 2 for each
+    /// The Euler characteristic, vertices − edges + triangles: for a closed surface 2 for each piece, minus 2 for each
     /// tunnel.
     pub euler: i64,
 }
@@ -123,7 +126,7 @@ impl Measures {
 }
 
 impl Default for Measures {
-    /// Returns the measures of no surface.
+    /// Returns the measures of an empty surface.
     fn default() -> Self {
         Self { level: 0.0, area: 0.0, volume: 0.0, mean_curvature: f64::NAN, border_edges: 0, pieces: 0, euler: 0 }
     }
@@ -149,7 +152,7 @@ impl Surface {
         &self.vertices
     }
 
-    /// Returns the normal of each vertex, of length 1: the mean of those of its triangles, by area. 0, 0, 0 where they have
+    /// Returns the unit normal of each vertex: the area-weighted mean of its triangles' normals. It is 0, 0, 0 if they have
     /// no area.
     pub fn normals(&self) -> &[[f32; 3]] {
         &self.normals
@@ -174,9 +177,10 @@ struct Plan {
     spacing: [f64; 3],
 }
 
-/// Computes the isosurface of the volume `input` (u8, u16 or f32) into `surface`, which is replaced only on success. The same
-/// bits on every device, and with any number of threads. A function may read the slices ([`Source`](crate::Source)): then the
-/// mesh has to fit into memory, not the volume, and the CPU computes with every context.
+/// Computes the isosurface of the volume `input` (u8, u16 or f32) into `surface`, which is replaced only on success. The
+/// bits are the same on every device and with any number of threads. A callback may supply the slices
+/// ([`Source`](crate::Source)): then only the mesh, not the volume, has to fit into memory, and the call runs on the CPU
+/// with every context.
 ///
 /// # Errors
 /// A parameter out of range, 2³² − 1 or more vertices or corners of triangles, out of memory, a device failure, or
@@ -213,7 +217,7 @@ pub fn run(
         Some(level) => level,
         None => {
             let [low, high] = context.extremes(STAGE, &mut input, &mut progress)?;
-            // Halved first, so that the sum does not overflow. It is not -0, whichever zero is the smallest.
+            // The halves are added so that the sum cannot overflow. Adding 0 turns a mean of -0 into 0.
             low / 2.0 + high / 2.0 + 0.0
         }
     };
@@ -227,18 +231,19 @@ pub fn run(
     Ok(report)
 }
 
-/// Makes a surface of a mesh, such as one that was joined of parts or smoothed: computes its normals and measures, with the bits
-/// that [`run`] gives the same mesh; [`Measures::level`] is NaN. It is replaced only on success. The CPU computes with every
-/// context, fastest where triangles have about the order of their vertices.
+/// Makes a surface of a mesh, such as one that was joined from parts or smoothed: computes the normals and measures, bit
+/// for bit as [`run`] does for the same mesh; [`Measures::level`] is NaN. `surface` is replaced only on success. The call
+/// runs on the CPU with every context, fastest if the triangles are in about the order of their vertices.
 ///
-/// Each edge is to have one or two triangles, of opposite directions: of more, those that follow one another meet, two by two.
-/// A vertex without triangles counts as a piece, and in Euler's number: leave such vertices out. `foreground` is the side of
-/// the level on which voxels were inside: where the surface folds onto itself, [`Foreground::Above`] measures the curvature of a
-/// slit, as [`run`] does, and [`Foreground::Below`] that of a sheet.
+/// Each edge should have one or two triangles, which pass it in opposite directions; if it has more, consecutive ones are
+/// paired. A vertex without triangles counts as a piece and in the Euler characteristic: leave such vertices out.
+/// `foreground` is the side of the level on which voxels were inside: where the surface folds onto itself,
+/// [`Foreground::Above`] measures the curvature of a slit, as [`run`] does by default, and [`Foreground::Below`] that of a
+/// sheet.
 ///
 /// # Errors
-/// A vertex that is not finite, a triangle with a vertex that there is not, 2³² − 1 or more vertices or corners of triangles, out
-/// of memory, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// A vertex that is not finite, a triangle with the number of a vertex that does not exist, 2³² − 1 or more vertices or
+/// corners of triangles, out of memory, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub fn of_mesh(
     context: &Context,
     vertices: &[[f32; 3]],
@@ -260,7 +265,7 @@ pub fn of_mesh(
     Ok(report)
 }
 
-/// Makes a surface on the worker threads, while this one reports progress.
+/// Makes a surface on the worker threads, while the calling thread reports progress.
 fn in_pool(
     context: &Context,
     progress: &mut Option<&mut Progress<'_>>,
@@ -288,7 +293,7 @@ fn of_image(
     };
     let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload(input.shape())), progress)?;
     context.run_on_device(
-        // The CPU takes voxels in device memory, too.
+        // The CPU can compute it, too, even for voxels in device memory, which are copied.
         DeviceNeeds { host_memory: true, ..needs },
         cpu_is_faster,
         progress,
@@ -297,7 +302,7 @@ fn of_image(
     )
 }
 
-/// Computes the surface of slices that a function reads, on the CPU, in slabs.
+/// Computes the surface of slices that a callback supplies, on the CPU, in slabs.
 fn of_slices(
     context: &Context,
     plan: &Plan,
@@ -335,7 +340,7 @@ fn of_slices(
     Ok((Report::on_cpu(context, started, depth), found))
 }
 
-/// Computes the surface on the CPU. Voxels in device memory, which have no room for the surface there, are copied.
+/// Computes the surface on the CPU. Voxels in device memory are copied to the host first: the surface had no room there.
 fn on_cpu(
     context: &Context,
     plan: &Plan,
