@@ -1,9 +1,9 @@
-// A sum over the threads of a block, for the kernels that number what they find.
+// An exclusive prefix sum over the threads of a block, for kernels that give numbers to their results.
 #pragma once
 
 #include "common.cuh"
 
-// Returns a value's sum over the THREADS threads of the block before this one, and the sum over all.
+// Returns the sum of `value` over the block's threads before this one, and the sum over all THREADS threads.
 template <u32 THREADS>
 __device__ __forceinline__ u64 block_exclusive_sum(u64 value, u64 *total)
 {

@@ -6,9 +6,9 @@
 
 #include "common.h"
 
-// Asynchronous copies from global to shared memory need no register and complete in the order of their groups. A thread
-// that reads only what it copied itself needs no barrier, only __pipeline_wait_prior(). Sixteen bytes bypass the
-// first-level cache, which saves its data path a write and a read. Turing has no such copy and copies at once.
+// Asynchronous copies from global to shared memory need no register, and complete in the order of their groups. A thread
+// that reads only its own copies needs no barrier, only __pipeline_wait_prior(). Copies of 16 bytes bypass the L1 cache,
+// which saves its data path a write and a read. Volta and Turing have no asynchronous copies and copy synchronously.
 #include <cuda_pipeline_primitives.h>
 #include <cuda/std/limits>
 #include <cuda/std/type_traits>
@@ -39,8 +39,8 @@ __device__ __forceinline__ bool mask_bit(const u32 *row, int x)
     return (row[bit / MASK_WORD_BITS] >> (bit % MASK_WORD_BITS)) & 1u;
 }
 
-// Returns the product of two 32-bit numbers in 64 bits by one instruction. (Where the compiler widens a factor outside
-// a loop, it no longer knows that the upper half is zero, and multiplies that too.)
+// Returns the 64-bit product of two 32-bit numbers in one instruction. (If the compiler hoists the widening of a factor out
+// of a loop, it no longer knows that the upper half is zero, and multiplies the upper half, too.)
 __device__ __forceinline__ u64 wide_product(u32 a, u32 b)
 {
     u64 product;
@@ -48,8 +48,9 @@ __device__ __forceinline__ u64 wide_product(u32 a, u32 b)
     return product;
 }
 
-// Returns bytes of `a` (numbers 0 to 3) and `b` (4 to 7) in the order of SELECT's digits, the lowest byte's first, as
-// the hardware's permute does: a digit + 8 gives that byte's sign bit eight times. (__byte_perm() has no signs.)
+// Picks four bytes from `a` (bytes 0 to 3) and `b` (bytes 4 to 7) by the hexadecimal digits of SELECT, the lowest digit for
+// the lowest byte, as the PRMT instruction does: a digit + 8 repeats that byte's sign bit eight times, which __byte_perm()
+// cannot.
 template <u32 SELECT>
 __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b = 0)
 {
@@ -58,9 +59,9 @@ __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b = 0)
     return result;
 }
 
-// Computes sqrt(x), correctly rounded, for 4e-31 <= x < infinity, without the library's checks for numbers that do not
-// occur here: one step of Newton's method from the hardware's approximation of 1/sqrt(x). (rsqrtf() takes care of
-// subnormal numbers too.)
+// Computes sqrt(x), correctly rounded, for 4e-31 <= x < infinity: one Newton step from the hardware's approximation of
+// 1/sqrt(x). It omits the library's checks for numbers that do not occur here. (rsqrtf() would also handle subnormal
+// numbers.)
 __device__ __forceinline__ float sqrt_rn(float x)
 {
     float inverse;
@@ -91,9 +92,9 @@ __device__ __forceinline__ void store_vector(float *to, const float *from)
     else *reinterpret_cast<float2 *>(to) = make_float2(from[0], from[1]);
 }
 
-// Programmatic dependent launch: the host may start a launch before the one ahead of it in the stream is over, so that
-// its blocks are resident when that ends. Before this function returns, nothing that the launch ahead writes may be
-// read, and nothing that it reads may be written. Without that kind of launch, and before Hopper, it does nothing.
+// Programmatic dependent launch: a kernel may be started before the previous kernel in the stream has finished, so that its
+// blocks are already resident when that one ends. Until this function returns, a kernel must not read what the previous one
+// writes, nor write what it reads. Before Hopper, and in ordinary launches, it does nothing.
 __device__ __forceinline__ void wait_for_previous_launch()
 {
 #if __CUDA_ARCH__ >= 900
@@ -102,7 +103,7 @@ __device__ __forceinline__ void wait_for_previous_launch()
 #endif
 }
 
-// Lets the next launch start early, in a kernel that is not started early itself.
+// Lets the next launch start early; for kernels that are not started early themselves.
 __device__ __forceinline__ void next_launch_may_start()
 {
 #if __CUDA_ARCH__ >= 900
@@ -110,7 +111,7 @@ __device__ __forceinline__ void next_launch_may_start()
 #endif
 }
 
-// Returns a value's sum over a warp, in all its lanes.
+// Returns, in all lanes, the sum of a value over the warp.
 __device__ __forceinline__ u32 lanes_total(u32 value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -130,7 +131,7 @@ __device__ __forceinline__ T lanes_total(T value)
     return value;
 }
 
-// Returns the sum of a value over the lanes up to this one.
+// Returns the inclusive prefix sum of a value over the lanes.
 template <typename T>
 __device__ __forceinline__ T lanes_inclusive_sum(T value, u32 lane)
 {

@@ -4,16 +4,16 @@
 //   columns_{32..1}, columns_far   along y, then z: the minimum over each column, distance_columns.cuh; where the whole
 //                                  column is near a boundary, distance_search.cuh
 //
-// The passes hold 4 d^2 in units of the smallest spacing, with the sign of the distance d (inside negative); without a
-// boundary: infinity.
+// Between the passes a pixel holds 4 d^2, in units of the smallest spacing, with the sign of the distance d (negative
+// inside); infinity if there is no boundary.
 #include "common.cuh"
 #include "distance_columns.cuh"
 
 // The pass along x.
 //
-// A warp has a row, 1024 pixels at a time: lane i holds pixels 32 i .. 32 i + 31 as the bits of a word. Where a bit
-// differs from the one before it there is a boundary. The nearest boundaries on either side of a pixel are in its own
-// word, or come from other words by two scans across the warp.
+// A warp has a row, 1024 pixels at a time: lane i holds pixels 32 i .. 32 i + 31 as the bits of a word. There is a boundary
+// wherever a bit differs from the one before it. The nearest boundaries on either side of a pixel are in its own word, or
+// two scans across the warp bring them from other words.
 
 constexpr u32 DT_GROUP = 16;                 // words whose pixels are loaded together
 constexpr u32 DT_RUN = 4;                    // pixels that a lane writes together
@@ -35,7 +35,8 @@ __device__ __forceinline__ bool dt_inside<float>(float pixel, const isoline_dt_r
     return job.below ? pixel < cut : pixel >= cut;
 }
 
-// Makes some words of a row, a pixel per lane. WHOLE: all of their pixels exist; else those from `left` on are 0.
+// Makes some words of a row, a pixel per lane. WHOLE: all of their pixels are within the row; otherwise the pixels from
+// `left` on are 0.
 template <bool WHOLE, typename PIXEL>
 __device__ __forceinline__ u32 dt_group(const isoline_dt_rows &job, const PIXEL *pixels, u32 left, u32 first, u32 word)
 {
@@ -94,8 +95,8 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
         float *to = job.to + z * job.to_slice + y * job.to_row;
         const bool aligned = reinterpret_cast<u64>(to) % (DT_RUN * sizeof(float)) == 0;
 
-        // 1. From the last chunk down to the second: the first boundary in it or after it. It is stored in the chunk's
-        // first output pixel, which is written later.
+        // 1. For each chunk from the last to the second, find the first boundary in it or after it, and keep it in the
+        //    memory of the chunk's first output pixel, which step 2 overwrites.
         int next = DT_NONE_AFTER;
         for (u32 base = (width - 1) / DT_CHUNK * DT_CHUNK; base > 0; base -= DT_CHUNK) {
             const u32 before = dt_inside(row[base - 1], job);
@@ -108,7 +109,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
             if (lane == 0) to[base] = __int_as_float(next);
         }
 
-        // 2. Each chunk, from the first to the last.
+        // 2. Compute each chunk, from the first to the last.
         int last = DT_NONE_BEFORE;
         u32 before = 0;
         for (u32 base = 0; base < width; base += DT_CHUNK) {
@@ -121,7 +122,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
             if (left > DT_CHUNK && lane == 0) after = __float_as_int(to[base + DT_CHUNK]);
             after = __shfl_sync(ALL_LANES, after, 0);
 
-            // 2.1 The last boundary before each word and the first after it.
+            // 2.1 Find the last boundary before each word, and the first one after it.
             const int start = base + lane * WARP;
             int most = bits != 0 ? start + 31 - __clz(bits) : DT_NONE_BEFORE;
             int least = bits != 0 ? start + __ffs(bits) - 1 : DT_NONE_AFTER;
@@ -136,7 +137,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
             upper = lane == WARP - 1 ? after : min(upper, after);
             last = max(last, __shfl_sync(ALL_LANES, most, WARP - 1));
 
-            // 2.2 The distances, four words at a time, four pixels per lane.
+            // 2.2 Compute the distances, four words at a time, four pixels per lane.
             const u32 words = left < DT_CHUNK ? (left + WARP - 1) / WARP : WARP;
             const u32 bit = lane * DT_RUN % WARP;    // of the first of its pixels
 #pragma unroll 2

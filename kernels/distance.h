@@ -11,8 +11,8 @@ constexpr u32 DT_COUNT = 4;          // words of the counter, so that what follo
 constexpr u32 DT_FOUND_BYTES = 12;   // in which a thread keeps the result of its search
 constexpr u32 DT_ROWS = 8;           // rows of a block: a warp each
 
-// The octets that an octet examines on either side, at most, in 16-bit numbers. No least sum exceeds DT_NEAR_MAX, the
-// nearest term beyond them, which the conditions isoline_dt_near ensure. Weights are at least 1.
+// The most octets that an octet examines on either side in the search in 16-bit numbers. DT_NEAR_MAX is the smallest term
+// beyond them, as weights are at least 1. The conditions isoline_dt_near ensure that no minimum exceeds it.
 constexpr u32 DT_NEAR_REACH = 11;
 constexpr u32 DT_NEAR_MAX = (2 * (DT_NEAR_REACH * DT_OCTET + 1) - 1) * (2 * (DT_NEAR_REACH * DT_OCTET + 1) - 1);
 
@@ -29,8 +29,7 @@ struct isoline_dt_rows {
     double weight;   // of the axis: the square of its spacing
 };
 
-// The conditions under which a pass uses the search near a boundary: sums are whole numbers, and all pixels of a column
-// are near a boundary.
+// The conditions for the search near a boundary: sums are whole numbers, and all pixels of a column are near a boundary.
 struct isoline_dt_near {
     float factor, part;   // the power of two that makes sums whole numbers, or 0 if there is none, and 1 over it
     float small;          // each octet of a column has one whose least value is at most this

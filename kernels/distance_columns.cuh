@@ -1,33 +1,32 @@
-// Distance, the passes along y and z: for each pixel p of a column the least of value(q) + term(|p - q|) over the
-// column's pixels q, where value(q) is the squared distance so far if q is of p's class, else 0.
+// Distance, the passes along y and z. Each pixel p of a column gets the minimum of value(q) + term(|p - q|) over the
+// column's pixels q; value(q) is the squared distance so far if q has p's class (inside or outside), else 0.
 //
-// Because the terms are convex, the position of the least sum never moves back as p moves on. A block holds C
-// neighbouring columns in shared memory, divided into octets of eight pixels, and knows the least value of each octet,
-// a lower bound.
+// Because the terms are convex, the position of the minimum never moves back as p moves on. A block holds C neighbouring
+// columns in shared memory, divided into octets of eight pixels, with the least value of each octet as a lower bound for
+// its sums.
 //
 //   1. Points: the first pixels of the octets, coarse to fine, FAN times as many on each level. A point examines the
 //      octets between those where its two neighbours found their least sums, and skips those whose bound is no better.
 //   2. Octets: a thread computes eight pixels at once in registers, from the octets between those where this octet's
 //      point and the next one found their least sums.
 //
-// A point or an octet that has much to examine (the middle of a disc is at the same distance from all of its border)
-// would keep its block waiting: a warp takes it when the other threads are done.
+// A point or an octet with much to examine (the centre of a disc is equally far from all of its border) would keep its
+// block waiting: it is left to a whole warp once the other threads are done.
 //
-// Near a boundary (each octet has one with a small value at most a few octets away) levels of points cost more than
-// they save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_search.cuh processes such
-// columns and needs no points. With other weights, and where few octets of a block are too far from a small value, each
-// point searches around itself, outwards, until no term is below its least sum; all points at once, independently of
-// each other.
+// Near a boundary (each octet has an octet with a small value at most a few octets away) levels of points cost more than
+// they save. If the weights, or their products with 2, 4, 8 or 16, are whole numbers, distance_search.cuh processes such
+// columns without points. With other weights, and if only few octets of a block are too far from a small value, each point
+// searches outwards from itself until no term is below its minimum; all points at once, independently of each other.
 //
-// Only pixels of one class have this strict order. But no pixel beyond the nearest pixels of the other class counts for
-// a pixel, so its least sum lies in its run of pixels of one class or at the first pixel beyond it. Within a run the
-// order holds. A mixed octet therefore examines itself, from where its first pixel found its least sum, to where the
-// next point did if that is of its last pixel's run; if not, to that point's quad. Points examine an octet more on
-// either side, and octets a quad where points are more than an octet apart. The sums are rounded, but never out of
-// order, so no bound is wrong; where several octets have the same least sum, a point remembers the first and the last.
-// Thus the division of work does not show in the result, in columns of up to some 4000 pixels. In longer ones terms may
-// be rounded so that they are not quite convex, and a last bit of a square may differ from that of all pairs; it is the
-// same in every run.
+// This order holds only among pixels of one class. But a pixel's minimum never lies beyond the nearest pixel of the other
+// class, so it lies within the pixel's run of one class or at the first pixel beyond the run, and within a run the order
+// holds. A mixed octet therefore examines itself, and the range from the position of its first pixel's minimum to the
+// position of the next point's minimum if that point is in the run of the octet's last pixel; if not, to that point's quad.
+// Points examine one octet more on either side, and octets one quad more where points are more than an octet apart.
+// Rounding is monotonic, so no bound becomes wrong; if several octets have the same minimum, a point remembers the first
+// and the last. So the result does not depend on the division of work in columns of up to some 4000 pixels. In longer
+// columns rounded terms may be not quite convex, and the last bit of a square may differ from that of a search over all
+// pairs; it is the same in every run.
 #pragma once
 #include "distance_search.cuh"
 #include <cuda/std/type_traits>
@@ -40,7 +39,7 @@ struct ColumnBlock {
     using TERMS = typename cuda::std::conditional<TABLE, TermTable, TermFunction>::type;
     using RESULTS = typename COLUMN::PointResults;
     using WORD = typename RESULTS::Word;
-    // One of FAN points of a level was on the level before. Long columns have fewer levels.
+    // One in FAN points of a level was on the previous level. Long columns have a smaller FAN.
     static constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;
 
     const isoline_dt_columns &job;
@@ -55,8 +54,8 @@ struct ColumnBlock {
     Found *partial;
     WORD *results;
     float *minima, *values;
-    // The list of wide points or octets, in the memory of the partial results. The counter counts all there ever were,
-    // so that it is never reset; `begin` is the number of those before.
+    // The list of wide points or octets, in the memory of the partial results. The counter is never reset: it counts the
+    // items of all lists so far, and `begin` is its value at the start of this list.
     u32 *list;
     u32 begin = 0;
     TERMS terms;
@@ -98,7 +97,7 @@ struct ColumnBlock {
     // Returns where this thread's column is written.
     __device__ __forceinline__ float *to() const { return job.to + line * job.to_line + x; }
 
-    // Loads one octet of the column; pixels beyond the end are of the last one's class and infinitely far.
+    // Loads one octet of the column; pixels beyond the end have the last pixel's class and an infinite value.
     __device__ __forceinline__ void load(u32 octet, float (&value)[DT_OCTET]) const
     {
         const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
@@ -115,8 +114,8 @@ struct ColumnBlock {
         }
     }
 
-    // Phase 1: loads the columns of a line. Those of one class are written at once; returns whether there are others.
-    // `alone`: this thread has loaded an octet without a small value.
+    // Phase 1: loads the columns of a sheet. Columns without a pixel of the other class are written at once; returns
+    // whether there are others. `alone`: this thread has loaded an octet without a small value.
     __device__ __forceinline__ bool load_columns(bool &alone)
     {
         bool all_outside = true, all_inside = true;
@@ -164,7 +163,7 @@ struct ColumnBlock {
                 least = fminf(least, fabsf(minima[o * C]));
             is_stray = !(least <= small);
         }
-        // They are in the memory of the partial results.
+        // The pairs of terms are in the memory of the partial results.
         static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_MIN_THREADS * sizeof(Found), "");
         u32 *const pairs = reinterpret_cast<u32 *>(partial) + DT_NEAR_TERMS / 2;
         if (whole) dt_near_terms(pairs, job, octets);
@@ -197,13 +196,13 @@ struct ColumnBlock {
     __device__ __forceinline__ void between(const WORD *point_results, u32 before, u32 after, u32 &first,
                                             u32 &last) const
     {
-        // One pixel more on either side, which may be an octet.
+        // It examines one pixel more on either side, which may be in the next octet.
         first = RESULTS::low(point_results[before * C]);
         last = RESULTS::high(point_results[min(after, intervals) * C]);
         first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
     }
 
-    // Returns the result that a point starts with.
+    // Returns the initial minimum of a point's search, and the class of the point.
     __device__ __forceinline__ Found start(const COLUMN &of, u32 home, float &sign) const
     {
         const float own = of.at(min(home * DT_OCTET, length - 1));
@@ -222,7 +221,7 @@ struct ColumnBlock {
 
     static __device__ __forceinline__ u32 room() { return blockDim.x * (sizeof(Found) / sizeof(u32)); }
 
-    // Returns how many items the list has, and starts it anew.
+    // Returns the number of items in the list, and starts a new list.
     __device__ __forceinline__ u32 take_list()
     {
         const u32 all = *count, wide = min(all - begin, room());
@@ -230,7 +229,8 @@ struct ColumnBlock {
         return wide;
     }
 
-    // The points of a level that were not on a level before, 1 << `bits` apart; the first level has both ends.
+    // The points of a level that were not on a previous level. The level's points are 1 << `bits` apart; the first level
+    // also has both ends.
     struct Level {
         bool top;
         u32 bits, points, intervals;
@@ -249,8 +249,8 @@ struct ColumnBlock {
         if (!level.top) between(point_results, before, before + (FAN << level.bits), first, last);
     }
 
-    // Finds the points of a level; returns whether this thread left some to a warp. If there are fewer points than
-    // threads, several threads share one.
+    // Finds the minima of a level's points; returns whether this thread left some points to a warp. If there are fewer
+    // points than threads, several threads share a point.
     __device__ __forceinline__ bool search_level(const Level &level)
     {
         const u32 points = level.points, parts = max(threads / max(points, 1), 1);
@@ -288,7 +288,7 @@ struct ColumnBlock {
         return left;
     }
 
-    // Finds the points that have many octets to examine, a warp each.
+    // Finds the minima of the points that have many octets to examine, a warp for each.
     __device__ __forceinline__ void search_wide_points(const Level &level)
     {
         const u32 wide = take_list();
@@ -306,7 +306,7 @@ struct ColumnBlock {
         __syncthreads();
     }
 
-    // Phase 3: the points, level by level; first those furthest apart and both ends.
+    // Phase 3: the points, level by level; first both ends and the points that are furthest apart.
     __device__ __forceinline__ void search_points()
     {
         u32 bits = 0;
@@ -337,7 +337,8 @@ struct ColumnBlock {
     // Finds the least sums of an octet from its quads first..last.
     __device__ __forceinline__ void search_octet(Octet &octet) const
     {
-        // The first quads are those where small sums are likely: both quads of a mixed octet, else the last one.
+        // The search starts at quads where small sums are likely: both quads of a mixed octet, else the last quad of the
+        // range.
         const u32 home = octet.home, last = octet.last, more = octet.mixed, start_quad = more ? 2 * home : last;
         u32 other = start_quad;
         for (u32 pass = 0;; ++pass) {

@@ -6,12 +6,12 @@
 
 constexpr u32 DT_QUAD = 4;             // half an octet
 // An octet with more than DT_WIDE quads to examine, or a point with more than DT_WIDE_POINT octets, is left to a warp,
-// because its thread would keep the block waiting. Both were found by measurement on an H200.
+// because its thread would keep the block waiting. Both numbers come from measurements on an H200.
 constexpr u32 DT_WIDE = 48;
 constexpr u32 DT_WIDE_POINT = 64;
-// If no factor makes the weights whole, a block searches around each point if all but one in DT_STRAY_SHARE
-// threads find, within DT_SMALL_WITHIN octets of each of theirs, a value of at most that of DT_SMALL_DISTANCE pixels.
-// The three were found by measurement (README.md, "Near, with others").
+// If no factor makes the weights whole, a block searches around each point, provided that near each octet, within
+// DT_SMALL_WITHIN octets, there is a value of at most that of DT_SMALL_DISTANCE pixels; one in DT_STRAY_SHARE threads may
+// find an octet without one. The three constants come from measurements (README.md, "Near, with others").
 constexpr int DT_SMALL_DISTANCE = 90;
 constexpr u32 DT_SMALL_WITHIN = 6;
 constexpr u32 DT_STRAY_SHARE = 64;
@@ -41,8 +41,8 @@ struct FarResults {
     static __device__ __forceinline__ u32 high(Word w) { return w.y; }
 };
 
-// A column in shared memory. Beyond its end pixels are of the last one's class and infinitely far. least() returns, for
-// an octet of one class, the least magnitude with that class' sign; for a mixed one 0.
+// A column in shared memory. Pixels beyond its end have the last pixel's class and an infinite value. least() returns, for
+// an octet of one class, the least magnitude with the sign of that class; for a mixed octet 0.
 template <u32 C>
 struct NearColumn {
     typedef NearResults PointResults;
@@ -110,7 +110,7 @@ struct TermFunction {
 // Returns what a value adds to the sum of a pixel of class `sign`.
 __device__ __forceinline__ float dt_value_for(float value, float sign) { return fmaxf(__fmul_rn(value, sign), 0.0f); }
 
-// Returns that plus the term, rounded once, in one operation less.
+// Returns dt_value_for() plus the term, rounded once, with one operation less.
 __device__ __forceinline__ float dt_sum(float value, float sign, float term)
 {
     return fmaxf(__fmaf_rn(value, sign, term), term);
@@ -161,7 +161,7 @@ __device__ __forceinline__ void dt_examine(const COLUMN &column, const TERMS &te
     found.consider(better, octet * 2 + (least[0] > better), octet * 2 + (least[1] == better));
 }
 
-// Returns the limit of a bound: an infinite value is never below it.
+// Returns the limit that a bound must be below. It is finite, so that an infinite bound never is.
 __device__ __forceinline__ float dt_limit(const Found &found) { return fminf(found.best, __uint_as_float(0x7F7FFFFF)); }
 
 // Finds the least sum over the octets first..last.
@@ -185,13 +185,13 @@ __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &ter
     }
 }
 
-// Finds the least sum over all octets, from `home` outwards: cheap where a small sum is near.
+// Finds the minimum over all octets, from `home` outwards, which is cheap if a small sum is near.
 template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search_around(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 octets,
                                                  Found &found)
 {
     dt_examine(column, terms, home, sign, home, found);
-    // Left, right, further left: ever further away.
+    // The order is left, right, further left and so on, always away from `home`.
     const int end = static_cast<int>(octets);
     const auto next = [](int away) { return (away < 0 ? 0 : -1) - away; };
     for (int away = -1;; away = next(away)) {
@@ -217,8 +217,8 @@ __device__ __forceinline__ float dt_warp_min(float value)
     return value;
 }
 
-// Finds the least sum by a warp, pixel by pixel: without bounds, which cost more where many pixels give nearly the same
-// sum.
+// Finds the minimum by a warp, pixel by pixel. It uses no bounds: they cost more than they save where many pixels give
+// nearly the same sum.
 template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
                                               u32 last, Found &found)
@@ -243,8 +243,8 @@ __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS 
     found.consider(least, low, high);
 }
 
-// Compares the pixels of octet `home` with those of the quad `other`. MIXED: they are of either class (`signs`: bit j
-// is set if pixel j is inside); else all are of class `sign`.
+// Compares the pixels of octet `home` with those of the quad `other`. MIXED: the octet has pixels of both classes (bit j of
+// `signs` is set if pixel j is inside); otherwise all are of class `sign`.
 template <bool MIXED, typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &terms, u32 home, u32 other, float sign,
                                          u32 signs, float (&best)[DT_OCTET])
@@ -378,13 +378,13 @@ struct Octet {
 // -------------------------------------------------------------------------- columns near a boundary, in 16-bit numbers
 
 // If all weights are whole numbers, or a small power of two makes them so (`factor`, by which everything here is
-// multiplied), all sums are whole numbers, and near a boundary they are small: with two to a word, an addition and a
-// minimum of both are one instruction, a quarter of what floats take. This is so little that no points are searched: an
-// octet examines the octets around itself, outwards, until no term is below the largest of its least sums.
+// multiplied), all sums are whole numbers, and near a boundary they are small. Two of them fit a word, and one instruction
+// adds and takes the minimum of both: a quarter of the instructions that floats need. That is so cheap that no points are
+// searched: an octet examines the octets around itself, outwards, until no term is below the largest of its minima.
 //
-// An octet is packed in place: its pixels' memory holds four words of two pixels each, outside v, inside -1 - v, and a
-// word with a lower bound of what the octet adds to the sums of pixels outside (low half) and inside (high half).
-// Values and terms are clamped to DT_NEAR_CLAMP, which is part of no least sum.
+// An octet is packed in place: the memory of its pixels then holds four words of two pixels each (v outside, -1 - v inside)
+// and a word with the lower bounds of the octet's values for pixels outside (low half) and inside (high half). Values and
+// terms are clamped to DT_NEAR_CLAMP, which is too large to be part of a minimum.
 
 constexpr u32 DT_NEAR_CLAMP = 0x7FFF;   // the sum of two fits into 16 bits
 constexpr u32 DT_NEAR_TERMS = 2 * (DT_NEAR_REACH + 1) * DT_OCTET;    // pairs of neighbouring terms
@@ -400,7 +400,7 @@ __device__ __forceinline__ u32 dt_near_number(float value, const isoline_dt_colu
     return __float_as_uint(__fmaf_rn(fminf(fabsf(value), clamp), job.near.factor, 8388608.0f));
 }
 
-// Makes the pairs of terms, as many as columns of `octets` octets need. `zero` is the pair of 0 steps.
+// Makes the pairs of terms that columns of `octets` octets need. `zero` points to the pair of 0 steps.
 __device__ __forceinline__ void dt_near_terms(u32 *zero, const isoline_dt_columns &job, u32 octets)
 {
     const auto number = [&](int steps) { return dt_near_number(dt_term(job.weight, steps), job); };
@@ -426,9 +426,9 @@ __device__ __forceinline__ void dt_near_pack(float *values, float least, const i
     to[DT_NEAR_BOUND * C] = __float_as_uint(least) >> 31 ? number << 16 : number;
 }
 
-// Compares the octet `there`, whose first pixel is a multiple of DT_OCTET pixels away, with the pixels of an octet.
-// `pairs`: the terms from seven before that of the pixel nearest to the octet's end. MIXED: they are of either class
-// (`signs`: as halves), else of class `sign`.
+// Compares the octet `there`, whose first pixel is a multiple of DT_OCTET pixels away, with the pixels of an octet. `pairs`
+// begins seven terms before that of the pixel nearest to the octet's end. MIXED: the pixels are of both classes (`signs`
+// has them as halves), otherwise all are of class `sign`.
 template <u32 C, bool MIXED>
 __device__ __forceinline__ void dt_near_octet(const u32 *there, const u32 *pairs, u32 sign,
                                               const u32 (&signs)[DT_NEAR_PAIRS], u32 (&best)[DT_OCTET])
@@ -499,8 +499,8 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
         const u32 sign = signs[0];   // where the octet is not mixed
         const bool any_mixed = __any_sync(__activemask(), mixed);
         if (most > nearest) {
-            // The octet itself, then those to the right and left. A mixed octet's pixels are at most seven from the
-            // other class.
+            // It examines the octet itself, then the octets to the right and left. A mixed octet never reaches m = 2,
+            // because each of its pixels is at most seven pixels from the other class.
 #pragma unroll 1
             for (u32 m = 0; m < octets; ++m) {
                 const u32 bound = m == 0 ? 0 : pairs[m * DT_OCTET - (DT_OCTET - 1)] & 0xFFFF;

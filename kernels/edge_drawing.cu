@@ -14,7 +14,7 @@
 #include "edge_drawing_smooth.cuh"
 #include "edge_drawing_tile.cuh"
 
-// Tiles of many rows are for images that fill the device, tiles of 32 rows for others and for smoothed pixels.
+// Tiles of many rows are for images that fill the device; tiles of 32 rows are for smaller images and for smoothed pixels.
 #define ISOLINE_ED_TILE(NAME, PIXEL, ROWS, ...)                                                                      \
     extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, TILE_BLOCKS)                                        \
     NAME(const __grid_constant__ isoline_ed_job job)                                                                 \

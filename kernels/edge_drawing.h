@@ -13,9 +13,9 @@ constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
 constexpr u32 TRACED = 3;
 constexpr u32 GRADIENT_SHIFT = 2;
 
-// The arguments of the kernels. Those of smoothing, `tile` and `rest` run for as many slices as the grid has blocks along
-// z, and the slices of a map whose stride is not given follow each other; the other kernels run for one slice. Addresses
-// of outputs that are not wanted are null.
+// The arguments of the kernels. Smoothing, `tile` and `rest` process as many slices as the grid has blocks along z, and the
+// slices of a map without a slice stride are contiguous; the other kernels process one slice. The address of an output that
+// is not wanted is null.
 struct isoline_ed_job {
     const unsigned char *pixels;   // rows row_stride bytes apart, slices slice_stride bytes
     u64 row_stride, slice_stride;
@@ -98,8 +98,8 @@ constexpr u32 SEGMENT_VOTES = 4;
 constexpr u32 MAX_ROUNDS = 16;         // of thinning: lines of up to twice as many pixels become one pixel wide
 constexpr u32 SEGMENT_CLOSED = 1;      // the flag of a segment whose last point is linked to its first
 
-// The memory and the results of the kernels for segments. Points, properties of segments and totals go on from slice to
-// slice; all else is of one slice.
+// The memory and the results of the kernels for segments. Points, properties of segments and totals continue from slice to
+// slice; everything else belongs to one slice.
 struct isoline_ed_segments {
     u32 *thinned;        // the layout of job.bits
     u32 *pruned;         // the same: the map of which segments are made

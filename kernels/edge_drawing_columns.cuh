@@ -1,6 +1,6 @@
 // Edge drawing, columns of pixels: a warp runs down the rows of a strip, and each lane keeps, for its few columns, the
-// sums to which further rows must be added for smoothing and gradient. It sums down the columns first, then across, by
-// shuffles.
+// partial sums of smoothing and gradient to which later rows are added. It sums down the columns first, then across them,
+// by shuffles.
 #pragma once
 #include "edge_drawing_word.cuh"
 #include <cuda_fp16.h>
@@ -8,11 +8,11 @@
 constexpr int ED_SMOOTH = 2;              // the halo of smoothing
 constexpr int ED_REACH = ED_SMOOTH + 1;   // the halo of smoothing and gradient
 
-// The half that rounds two passes of the Gaussian at once.
+// One half in the units of both passes of the Gaussian, which are rounded together.
 constexpr u32 SMOOTH_HALF = 1u << 15, SMOOTH_SHIFT = 16;
 
-// Pairs of 16 bits in a register: before a difference whose sign is needed, bit 15 of each half is set, so that nothing
-// is borrowed from the other half. Values stay below 2^13.
+// Pairs of 16-bit numbers in a register: before a subtraction whose sign is needed, bit 15 of each half is set, so that the
+// low half does not borrow from the high half. Values stay below 2^13.
 constexpr u32 HALVES_SIGN = 0x80008000u;
 constexpr u32 HALVES_GRADIENT = 0x1FFF1FFFu;
 constexpr u32 LOW_OF_TWO = 0x5432;                    // (high half of a, low half of b)
@@ -69,7 +69,7 @@ __device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *co
     return Raw<float>{make_float4(row[column[0]], row[column[1]], row[column[2]], row[column[3]])};
 }
 
-// Sets the values before and after a lane's own, s[1] to s[N], from the lanes beside it.
+// A lane's own values are s[1] to s[N]: sets s[0] and s[N + 1] from the neighbouring lanes.
 template <int N>
 __device__ __forceinline__ void share_ends(u32 *s)
 {
@@ -77,8 +77,8 @@ __device__ __forceinline__ void share_ends(u32 *s)
     s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
 }
 
-// The state that a lane keeps of its columns while it runs down the rows: sums that further rows are added to. A row is
-// added in place, so nothing moves from row to row except between the two places that alternate (`slot`).
+// The state of a lane's columns while the lane runs down the rows: sums to which further rows are added. Rows are added in
+// place, and `last` and `across` have two alternating places (`slot`), so that registers need not be moved from row to row.
 template <typename PIXEL, bool SMALL>
 struct Columns {
     static constexpr int N = 4, BESIDE = 2;   // values; neighbours on either side that smoothing needs
@@ -102,7 +102,7 @@ struct Columns {
         pixel[0] = quantise(raw.v.x, half_minimum, double_scale), pixel[1] = quantise(raw.v.y, half_minimum, double_scale);
         pixel[2] = quantise(raw.v.z, half_minimum, double_scale), pixel[3] = quantise(raw.v.w, half_minimum, double_scale);
     }
-    // Computes smoothed pixels from sums of five rows; s has one more at either end.
+    // Computes smoothed pixels from sums of five rows; s has room for one more at either end.
     static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
     {
         u32 v[N + 4];
@@ -133,9 +133,9 @@ struct Columns {
     }
 };
 
-// u8: a value is a pair of columns. SMALL: integers up to 2^11 are the bits of half-precision numbers that are as many
-// times the smallest one, 2^-24. Their sums are exact, the sign of a difference is a bit of its own, and both halves of
-// a register are added at once.
+// u8: a value is a pair of columns. SMALL: integers n up to 2^11 are held as the half-precision numbers n * 2^-24, whose
+// bits are those of n. Their sums are exact, a difference has a sign bit of its own, and one instruction adds both halves
+// of a register.
 template <bool SMALL>
 struct Columns<unsigned char, SMALL> {
     static constexpr int N = 4;
@@ -162,8 +162,8 @@ struct Columns<unsigned char, SMALL> {
         pixel[0] = permute_bytes<LOW_BYTES>(raw.v.x, 0), pixel[1] = permute_bytes<HIGH_BYTES>(raw.v.x, 0);
         pixel[2] = permute_bytes<LOW_BYTES>(raw.v.y, 0), pixel[3] = permute_bytes<HIGH_BYTES>(raw.v.y, 0);
     }
-    // Sums of five rows are at most 255 * 256, so the halves do not interfere. Along the row one instruction applies
-    // two taps, those of an even and of an odd column (the low byte weighs the low half).
+    // Sums of five rows are at most 255 * 256, so the halves do not interfere. Along the row one instruction applies two
+    // taps, for an even and an odd column (the low byte is the weight of the low half).
     static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
     {
         u32 v[N + 2];
@@ -266,7 +266,7 @@ struct Rows {
         Raw<PIXEL> raw;
         if (direct) raw.v = *reinterpret_cast<const decltype(raw.v) *>(next);
         else raw = gather_row(reinterpret_cast<const PIXEL *>(next), column);
-        // Inside the image a row is one stride after the last one. The rows after the end are not used.
+        // Inside the image a row is one stride after the previous one. Rows after the end are read but not used.
         ++row;
         if (plain) next += row < end ? job.row_stride : 0;
         else next = from + mirrored_row(row, job.height) * job.row_stride;

@@ -25,11 +25,10 @@ __device__ __forceinline__ u32 claim_states(const isoline_ed_job &job, u32 x, u3
     return states & ~before;
 }
 
-// Traces on from a state that is traced already. FOLLOW: states across a turn are claimed and traced as well; of two,
-// one is kept for later on a list that runs through job.next, where each pixel is put at most once. Without FOLLOW a
-// trace cannot return to where it was, so it need not wait for the answer to its claims: where two meet, both may go
-// on. Marks are read through the first-level cache: a mark that was set since may be missed, which only costs another
-// claim.
+// Continues a trace from a state that is marked already. With FOLLOW, the states across a turn are claimed and traced, too;
+// if both are free, one of them is kept for later on a linked list in job.next, where each pixel is put at most once.
+// Without FOLLOW a trace cannot return to its own path, so it need not wait for the results of its claims: where two traces
+// meet, both may go on. Marks are read through the L1 cache: a recent mark may be missed, which only costs another claim.
 template <typename WORD, bool FOLLOW>
 __device__ __forceinline__ void trace(const isoline_ed_job &job, TracingState state)
 {
@@ -67,7 +66,7 @@ __device__ __forceinline__ void trace(const isoline_ed_job &job, TracingState st
             if (ga > gs && ga > gb) word = a_word, --across, at -= across_step;
             if (gb > gs && gb > ga) word = b_word, ++across, at += across_step;
 
-            // 2. Go on to the strongest, unless that state is traced already.
+            // 2. Go on to the strongest of the three, unless that state is traced already.
             if ((word & W::GRADIENT) == 0) break;
             const bool turns = (word & W::VERTICAL) != direction;
             if (!FOLLOW && turns) break;

@@ -5,10 +5,10 @@
 // its pixels: all links in the raster order of their pixels, those of one pixel in the raster order of its neighbours,
 // have numbers from 0 on. A pixel without links has a number too.
 //
-// `chain` finds for each link the node at which the chain that goes on over it ends, and the number of steps up to there,
-// by pointer jumping: a link takes over where the link that it leads to leads. A chain begins with the smaller one of the
-// two links with which it leaves its nodes, so that the order of these links is the canonical order of segments, and
-// prefix sums over them are the positions of segments and points.
+// `chain` finds for each link the node at which the chain through that link ends, and the number of steps to it, by pointer
+// jumping: each link takes over the target of the link that it leads to. A chain has a link at each of its two end nodes;
+// it begins with the smaller of the two. So the order of these first links is the canonical order of segments, and prefix
+// sums over them give the positions of segments and points.
 #pragma once
 #include "edge_drawing_word.cuh"
 #include <cooperative_groups.h>
@@ -19,7 +19,7 @@
 constexpr u32 END = 0x80000000u;
 // The mark, in place of a segment's number, of chains with too few points.
 constexpr u32 NO_SEGMENT = 0xFFFFFFFFu;
-// The links that a thread follows before it stores where it came to.
+// The number of links that a thread follows before it stores the new state.
 constexpr int JUMPS = 3;
 
 // Returns the sum of the values of a block's threads before this one, and the sum of all.
@@ -32,8 +32,8 @@ __device__ __forceinline__ u64 block_exclusive_sum(u64 value, u64 *total)
     return value;
 }
 
-// A barrier of all threads of the grid at which they also learn whether any of them has something to say. Three words in
-// turn: one is written, one was just read by all, and one is cleared for the next barrier.
+// A barrier of the grid that also computes whether a condition is true in any thread. Three words take turns: one is
+// written, one may still be read after the last barrier, and one is cleared for the next barrier.
 class GridVote {
 public:
     __device__ explicit GridVote(u32 *words_) : words(words_)
@@ -164,7 +164,7 @@ __device__ bool thin_side(const isoline_ed_job &job, u32 words, const u32 *from,
     return changed;
 }
 
-// All blocks of the grid run together. Reads and writes two maps of bits four times a round.
+// A cooperative launch. It reads and writes two maps of bits four times a round.
 __device__ __forceinline__ void thin_kernel(const isoline_ed_job &job, const isoline_ed_segments &out)
 {
     const u32 words = job.bit_pitch * job.height, step = gridDim.x * SEGMENT_THREADS;
@@ -262,7 +262,7 @@ struct Chaining {
     const isoline_ed_segments &out;
     u32 links;
 
-    // States may come from the first-level cache: one that was changed since is true too.
+    // States may be read through the L1 cache, because an outdated state is still a true one.
     __device__ uint2 state(u32 link) const { return __ldca(static_cast<const uint2 *>(out.states) + link); }
     __device__ void set_state(u32 link, u32 x, u32 y) const
     {
@@ -305,7 +305,8 @@ struct Chaining {
         }
     }
 
-    // Returns where a link leads to in one step: to the other link of a pixel of two, else to the end of the chain.
+    // Returns the target of a link in one step: if the neighbour has two links, the other one of them, else the end of the
+    // chain.
     __device__ __forceinline__ u32 next(Link own) const
     {
         const u32 k = own.neighbour(), place = k < 4 ? k : k + 1, back = 7 - k;
@@ -326,8 +327,8 @@ struct Chaining {
         else set_state(link, next(own), 1);
     }
 
-    // Follows links to the ends of their chains. Returns whether some have none. Threads may read states before or after
-    // others change them: each is true by itself.
+    // Follows links to the ends of their chains. Returns whether some chains have no end. A thread may read a state before
+    // or after another thread changes it: both states are true.
     template <bool LOOPS>
     __device__ __forceinline__ bool find_ends(GridVote &vote) const
     {
@@ -358,8 +359,8 @@ struct Chaining {
         });
     }
 
-    // Finds for the links of loops the smallest link of the loop in their direction: their state has it in place of the
-    // steps.
+    // Finds for each link of a loop the smallest link of the loop in the same direction, and stores it in the state in
+    // place of the number of steps.
     __device__ __forceinline__ void find_smallest(GridVote &vote) const
     {
         for_links<true>([&](u32 link) { set_state(link, next(link_of(link)), link); });
@@ -392,14 +393,14 @@ struct Chaining {
         });
     }
 
-    // Returns whether the chain from a link to the link `last` ends at the pixel where it begins, and has more points.
+    // Returns whether the chain from a link to the link `last` ends at the pixel where it begins and has further points.
     __device__ static bool is_closed(u32 link, Link own, u32 last)
     {
         const u32 first = link - own.number();
         return last != link && last >= first && last < first + own.count();
     }
 
-    // Returns the number of points of the segment that begins with a link; 0 if none does, or it is too short.
+    // Returns the number of points of the segment that begins with a link; 0 if no segment does, or if it is too short.
     __device__ __forceinline__ u32 length(u32 link) const
     {
         const Link own = link_of(link);
@@ -409,8 +410,9 @@ struct Chaining {
         return last >= link && points >= out.min_length ? points : 0;
     }
 
-    // Begins the segment of a link, if there is one: writes its properties, and to the link's state the position of its
-    // points and its number. `sum` has the points of the segments before, and in the upper half their number.
+    // Begins the segment of a link, if there is one: writes its properties, and stores the position of its points and its
+    // number in the link's state. `sum` has the number of points of all previous segments, and in its upper half the number
+    // of these segments.
     __device__ __forceinline__ void begin_segment(u32 link, u64 sum, u64 segments, u64 points) const
     {
         const Link own = link_of(link);
@@ -440,7 +442,8 @@ struct Chaining {
         atomicAdd(&out.gradients[begin.y], static_cast<u64>(gradient >> GRADIENT_SHIFT));
     }
 
-    // Writes the points of all segments: a node as the end of each of its chains, other pixels once, by the first link.
+    // Writes the points of all segments. A node is written as the end of each of its chains; every other pixel is written
+    // once, by its first link.
     __device__ __forceinline__ void write_points(u64 points) const
     {
         for_links([&](u32 link) {
@@ -459,8 +462,8 @@ struct Chaining {
     }
 };
 
-// All blocks of the grid run together, on one slice after the other: `totals` has the segments and the points of the
-// slices before.
+// A cooperative launch for one slice; slices follow one another, and `totals` has the numbers of segments and points of the
+// previous slices.
 __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const isoline_ed_segments &out)
 {
     const u64 segments = out.totals[0], points = out.totals[1];

@@ -1,9 +1,10 @@
-// Edge drawing, smoothing by itself: by any Gaussian, for the map of the smoothed image and ahead of `tile`, which has
-// only the Gaussian of sigma 1 built in.
+// Edge drawing, smoothing as a kernel of its own, with any Gaussian: for the map of the smoothed image, and ahead of
+// `tile`, which can only smooth with a sigma of 1.
 #pragma once
 #include "edge_drawing_columns.cuh"
 
-// Rows of the tile with its halo. Their lengths in words are odd, so that lanes in neighbouring rows use other banks.
+// Rows of the tile with its halo. Their lengths in words are odd, so that lanes in neighbouring rows use different banks of
+// shared memory.
 constexpr int SMOOTH_ROWS = SMOOTH_Y + 2 * SMOOTH_REACH;
 constexpr int SMOOTH_LEVELS = SMOOTH_X + 2 * SMOOTH_REACH + 2;   // of 16 bits
 constexpr int SMOOTH_SUMS = SMOOTH_X + 1;                        // of 32 bits
@@ -86,7 +87,7 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
             for (int j = 0; j < SMOOTH_RUN; ++j) sums[r][c + j] = sum[j];
         }
         __syncthreads();
-        // 3. Smooth along y. Lanes have neighbouring columns. Until all threads are here again, `sums` stays as it is.
+        // 3. Smooth along y. Lanes have neighbouring columns. The next tile overwrites `sums` only after its first barrier.
         u32 sum[SMOOTH_RUN];
         const int x = x0 + lane, first = warp * SMOOTH_RUN;
 #pragma unroll

@@ -1,18 +1,15 @@
 // Edge drawing, one tile: smoothing, gradient, anchors and the first steps of tracing in one pass over memory.
 //
-// A block owns ROWS - 2 * HALO_Y rows of COLUMNS - 2 * HALO_X pixels and computes the working map of the whole tile,
-// halo included, in shared memory. Every trace of at most STEPS pixels that touches the block's own pixels begins at an
-// anchor within the tile, so the block can mark its own pixels without its neighbours; anchors of its own that trace
-// further are noted in `pending` for the next launch. With every pixel scanned and no anchor threshold nearly every
-// pixel of a ridge is an anchor, and a trace ends where the next begins: few are left.
+// A block owns ROWS - 2 * HALO_Y rows of COLUMNS - 2 * HALO_X pixels and computes the working map of the whole tile, halo
+// included, in shared memory. Every trace of at most STEPS pixels that touches the block's own pixels begins at an anchor
+// within the tile, so blocks mark their own pixels independently of each other; a block's own anchors with longer traces
+// are noted in `pending` for the next launch. If every pixel is scanned without an anchor threshold, nearly every pixel of
+// a ridge is an anchor and a trace ends where the next one begins, so few traces are left.
 //
-//   phase A  gradients: warps run down CHUNK rows each; a lane has PX neighbouring columns in registers
-//            (edge_drawing_columns.cuh).
-//   phase B  anchors, a bit per pixel.
-//   phase C  tracing: the anchors of 512 pixels are listed, so that all lanes of a warp trace; a lane has one anchor
-//   and
-//            heading.
-//   phase D  the block's own part goes to memory.
+//   phase A gradients: warps run down CHUNK rows each; a lane has PX neighbouring columns in registers
+//            (edge_drawing_columns.cuh). phase B anchors, a bit per pixel. phase C tracing: the anchors of 512 pixels are
+//            listed, so that all lanes of a warp trace, each one anchor and heading. phase D the block's own part goes to
+//            memory.
 #pragma once
 #include "edge_drawing_columns.cuh"
 
@@ -77,7 +74,7 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
             const int i = trip + slot;
             if (ITERATIONS % 2 != 0 && i >= ITERATIONS) break;
 
-            // 1. A row of pixels completes one sum of five rows, and is added to four others.
+            // 1. Add a row of pixels, which completes one sum of five rows, and is part of four others.
             u32 pixel[N], five[N], s[N + 2], left[N], right[N];
             c.split(raw[slot], pixel, job.half_minimum, job.double_scale);
             raw[slot] = rows.read();
@@ -121,9 +118,9 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
     }
 }
 
-// Phase B: the values that a lane needs of three rows. set(k, words) stores a row's gradients, mark(...) finds the
-// anchors of the middle row, sets TRACED in its words and returns them as bits. `allowed` says where anchors may be,
-// see allow().
+// Phase B: the values of three rows that a lane needs. set(k, words) stores a row's gradients; mark(...) finds the anchors
+// of the middle row, sets TRACED in its words and returns the anchors as bits. `allowed` has the columns where anchors may
+// be, see allow().
 template <typename WORD>
 struct AnchorFinder;
 
@@ -236,7 +233,7 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
     };
     if (warp == 0) write(0, 0);
     if (warp == ED_WARPS - 1) write(T::ROWS - 1, 0);
-    // Words change from here on, so those of the warps beside are read before.
+    // Words change from here on, so the words of the neighbouring warps are read first.
     P finder;
     finder.set(0, here[-ROW]);
     uint4 w = *here;
@@ -273,7 +270,7 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
     }
 }
 
-// With a margin, after phase B: removes what is no edge pixel to the tracing on the host.
+// With a margin, after phase B: removes the pixels that the tracing on the host does not count as edge pixels.
 template <typename T>
 __device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
@@ -394,9 +391,9 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
     }
 }
 
-// Block (32, 4), grid (ceil(bit_pitch*32 / OWN_X), min(ceil(height / OWN_Y), 65535), slices); blocks loop over what
-// exceeds the grid. Per pixel: reads the pixel (1.4 times with the halo, mostly from the cache), writes a word, and of the edge map
-// a byte and 2/8.
+// Block (32, 4), grid (ceil(bit_pitch*32 / OWN_X), min(ceil(height / OWN_Y), 65535), slices); blocks loop over what exceeds
+// the grid. Per pixel: reads the pixel (1.4 times with the halo, mostly from the cache); writes a word of the working map,
+// a byte of the edge map, and 2/8 bytes of the two bit maps.
 template <typename T>
 __device__ __forceinline__ void tile_kernel(const isoline_ed_job &job)
 {

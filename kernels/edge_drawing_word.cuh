@@ -3,15 +3,12 @@
 #include "common.cuh"
 #include "edge_drawing.h"
 
-// A word of the working map holds what edge tracing needs of a pixel:
-//   top bit                VERTICAL: a vertical edge passes (|gx| >= |gy|)
-//   bits 2 .. top-1        the gradient magnitude |gx| + |gy|, 0 below the threshold
-//   bits 0 and 1           TRACED: the states (pixel, minus heading) and (pixel, plus heading) are traced already, or
-//                          by another thread. A heading along the other direction is never traced here, so two bits
-//                          suffice for four headings: minus is left on a horizontal edge and up on a vertical one, plus
-//                          right and down. Anchors have both set from the start: each has traces of its own.
-// u8 images have words of 16 bits (a gradient magnitude of at most 2 * 16 * 255 = 8160), others of 32 (at most 2 * 16 *
-// 65535).
+// A word of the working map holds what edge tracing needs of a pixel: top bit VERTICAL: a vertical edge passes (|gx| >=
+//   |gy|) bits 2 .. top-1 the gradient magnitude |gx| + |gy|, 0 below the threshold bits 0 and 1 TRACED: the states (pixel,
+//   minus heading) and (pixel, plus heading) have been traced, or another thread traces them. A pixel is only traced along
+//   its edge direction, so two bits suffice for four headings: minus is left on a horizontal edge and up on a vertical one,
+//   plus is right and down. Anchors have both bits set from the start: each has traces of its own. u8 images have words of
+//   16 bits (a gradient magnitude of at most 2 * 16 * 255 = 8160), others of 32 (at most 2 * 16 * 65535).
 template <typename WORD>
 struct Word;
 template <>
@@ -37,8 +34,7 @@ __device__ __forceinline__ isoline_ed_job job_of_slice(isoline_ed_job job, u64 s
     return job;
 }
 
-// Returns the index of the pixel that the image, mirrored at the centre of its border pixels (reflect-101), has at i.
-// Any i.
+// Returns the index of the pixel at i of the image mirrored at the centres of its border pixels (reflect-101), for any i.
 __device__ __forceinline__ int reflect(int i, int n)
 {
     i = abs(i);

@@ -7,9 +7,9 @@
 // Before them: prepare (pixels to the bit mask of the shape and, where it is needed, v). The converged mode is in
 // edge_strength_multigrid.cuh.
 //
-// Buffers: v is f32, row r = z*height + y begins at v + r*pitch; pitch (elements) is a multiple of 32, the base is
-// aligned to 256 bytes, and what lies beyond a row's width is never used. mask: see common.cuh; mask_pitch =
-// ceil(width/32) + 2. Sides are 1..2^30, so that a column or row index with its halo fits an int; products are 64-bit.
+// Buffers: v is f32, row r = z*height + y begins at v + r*pitch; pitch (elements) is a multiple of 32, the base is aligned
+// to 256 bytes, and values beyond a row's width are never used. mask: see common.cuh; mask_pitch = ceil(width/32) + 2.
+// Sides are 1..2^30, so that a column or row index with its halo fits an int; products are 64-bit.
 #include "common.cuh"
 #include "edge_strength_fused.cuh"
 #include "edge_strength_fused_3d.cuh"
@@ -21,8 +21,9 @@
 
 constexpr u32 PREPARE_NARROW = 2 * MASK_WORD_BITS;   // from this width on a halo is mirrored at most once
 
-// Returns the largest value of the pixel's type at or below the threshold: a pixel exceeds either both or none of the
-// two, and needs no conversion to f64. Below the type's range it returns -1, so that every pixel exceeds it.
+// Returns the largest value of the pixel's type that does not exceed the threshold. A pixel exceeds that value exactly if
+// it exceeds the threshold, so that pixels need no conversion to f64. For a threshold below the type's range it returns -1,
+// which every pixel exceeds.
 __device__ __forceinline__ int threshold_of(double threshold, unsigned char)
 {
     return static_cast<int>(floor(fmin(fmax(threshold, -1.0), 255.0)));
@@ -50,8 +51,8 @@ __device__ __forceinline__ float initial_value(float pixel, const InitialValue &
     return start.inverted ? __fsub_rn(1.0f, value) : value;
 }
 
-// Makes at most 32 mask words of one row, from word `first` on, and with FIELD the row of v. A lane has a pixel of each
-// word, then stores the word of its number. INSIDE: 32 words whose pixels are all within the image.
+// Makes at most 32 mask words of one row, from word `first` on, and with FIELD the row of v. Lane i reads pixel i of each
+// word, and then stores word i. INSIDE: there are 32 words, and all their pixels are within the image.
 template <bool INSIDE, bool FIELD, typename PIXEL>
 __device__ __forceinline__ void prepare_row(const PIXEL *line, int width, u32 first, u32 words, double threshold_,
                                             bool below, const InitialValue &start, float *v_row, u32 *mask_row)

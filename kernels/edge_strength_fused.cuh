@@ -8,7 +8,7 @@
 //   tile    small images, which have too few strips to fill the GPU. A block keeps a whole tile in registers.
 //
 // Image borders cost nothing in the inner loops: the halo is read mirrored, and because the sum of the neighbours is
-// symmetric a mirrored image stays mirrored, bit by bit, which is the Neumann border.
+// symmetric, a mirrored image stays mirrored, bit by bit. This is the Neumann boundary condition.
 #pragma once
 
 #include "edge_strength_tile.cuh"
@@ -42,14 +42,14 @@ struct StreamShared {
 };
 static_assert(STREAM_BLOCKS * sizeof(StreamShared) <= STREAM_SHARED_MEMORY, "the blocks fit");
 
-// The source of a pass's rows. Each has a loop of its own: all in one would not fit the instruction cache.
-//   QUADS       `in`, the width a multiple of 4: four pixels beyond a border are the mirrored four in reverse order
-//   COLUMNWISE  `in`, any width: groups of four that are not wholly inside are mirrored pixel by pixel
-//   SHAPE       the mask, whose pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
+// The source of a pass's rows. Each source has a loop of its own, because one loop for all would not fit the instruction
+//   cache. QUADS `in`, the width a multiple of 4: four pixels beyond a border are the mirrored four in reverse order
+//   COLUMNWISE `in`, any width: groups of four that are not wholly inside are mirrored pixel by pixel SHAPE the mask, whose
+//   pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
 enum class StreamSource { QUADS, COLUMNWISE, SHAPE };
 
-// Takes a row through the levels, from i rows after the begin of a trip: level t makes the row before the last one of
-// level t - 1 from three rows of that level.
+// Takes a row, the i-th of a trip, through the levels. Level t computes a row one behind the newest row of level t - 1,
+// from that level's three newest rows.
 __device__ __forceinline__ void stream_levels(float (&kept)[STREAM_STEPS][2][STREAM_COLUMNS],
                                               const float (&m)[STREAM_STEPS][STREAM_COLUMNS],
                                               float (&row)[STREAM_COLUMNS], int i, const isoline_es_weights &weights)
@@ -72,9 +72,9 @@ __device__ __forceinline__ void stream_levels(float (&kept)[STREAM_STEPS][2][STR
     }
 }
 
-// A warp has a strip of STREAM_VALID columns and a chunk of chunk_rows rows, a lane STREAM_COLUMNS columns from
-// strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
-// rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE. With FLUSH the last level's results are flushed.
+// A warp computes STREAM_VALID columns and chunk_rows rows; a lane has the STREAM_COLUMNS columns from strip*VALID - HALO +
+// lane*COLUMNS on. The warp runs down the rows: when row r is read, level t computes its row r - t from the rows r-t-1, r-t
+// and r-t+1 of level t-1. `in` is null with SHAPE. With FLUSH the last level's results are flushed.
 template <StreamSource SOURCE, bool FLUSH>
 __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float *__restrict__ out,
                                              const u32 *__restrict__ mask, int width, int height, u32 pitch,
@@ -147,11 +147,11 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
                 row[3] = mirrored ? a : d;
             }
 
-            // 2. The levels, each from the row that the level before has just made.
+            // 2. Update the levels, each from the row that the previous level has just computed.
             stream_levels(kept, m, row, i, weights);
             load_vector<4>(m[i], entry(shared.steps));
 
-            // 3. The last level's row is T rows behind the row read, which began T rows above the chunk.
+            // 3. Store the last level's row. It is T rows behind the row read, and reading began T rows above the chunk.
             const u32 y = start + i - 2 * T;
             if (writes && y < static_cast<u32>(rows)) {
                 if (FLUSH)
@@ -183,8 +183,8 @@ __device__ __forceinline__ void stream_tables(StreamShared &shared, float dt)
 // pixel and launch: reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the
 // cache; writes 4 (up to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
 //
-// FLUSH (the `_flush` kernel): the last iteration's results are flushed; a kernel of its own, so that other launches
-// pay nothing for it.
+// FLUSH (the `_flush` kernel): the last iteration's results are flushed. It is a separate kernel, so that other launches do
+// not pay for it.
 template <bool FLUSH>
 __device__ __forceinline__ void stream_pass(const float *in, float *out, const u32 *mask, u32 width, u32 height,
                                             u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt,

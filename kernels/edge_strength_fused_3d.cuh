@@ -42,13 +42,13 @@ struct F3Reader {
     }
 };
 
-// The first and last row of each warp, of each level's newest slice; twice, because while one set is read the next is
+// The first and the last row of each warp in each level's newest slice. There are two sets: one is read while the other is
 // written.
 template <int T>
 using F3Edges = float2[2][T][F3_WARPS][2][WARP];
 
-// Takes a slice through all levels, i steps after the begin of a trip: level t makes its slice step - t; the rows of
-// other warps are those stored at the last step.
+// Takes a slice, the i-th of a trip, through all levels: level t computes its slice step - t. The neighbouring rows of
+// other warps were stored at the previous step.
 template <int T>
 __device__ __forceinline__ void slice_levels(float (&kept)[T][2][F3_ROWS][F3_COLUMNS], const u32 (&bits)[T],
                                              float (&v)[F3_ROWS][F3_COLUMNS], F3Edges<T> &edges, int i,
@@ -114,7 +114,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
     const F3Reader reader{in, mask + mask_at / MASK_WORD_BITS, s_row + warp * R, pitch, mask_pitch,
                           mask_at % MASK_WORD_BITS, x0, xa, xb, inside};
-    // The mirrored rows of the image; beyond image and halo any will do. A table keeps the mirroring out of the loop.
+    // A table of the mirrored rows keeps the mirroring out of the loop. Rows beyond image and halo may have any value.
     if (warp < F3_HEIGHT / static_cast<int>(WARP)) {
         const int row = warp * WARP + lane;
         s_row[row] = mirror(min(y0 - warp * R + row, height + HALO - 1), height);
@@ -174,14 +174,14 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
                 for (int r = 0; r < R; ++r, to += pitch)
                     if (row_writes >> r & 1u) store_vector<C>(to, v[r]);   // beyond the width too, within the pitch
             }
-            // One barrier per step suffices: the set written at the next step is the one read before this barrier.
+            // One barrier per step suffices: the next step writes the set that was read before this barrier.
             __syncthreads();
         }
     }
 }
 
-// `_flush`: as in 2D. The launches of two levels and of one come after all those of four and never reach an iteration
-// that is flushed.
+// `_flush`: as in 2D. Launches of two levels and of one level come after all launches of four, and never reach an iteration
+// whose results are flushed.
 #define ISOLINE_ES_FUSED_3D(NAME, T, FLUSH, MIN_BLOCKS)                                                              \
     extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, MIN_BLOCKS)                                        \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \

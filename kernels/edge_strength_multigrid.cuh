@@ -7,13 +7,12 @@
 //             measuring the change)
 //   3D        the same steps one launch at a time: step, restrict, correct; the neighbours along y and z have weights
 //
-// Operations and their order are those of src/edge_strength/multigrid/: the same cycles give the same bits. Buffers are
-// as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All reductions are
-// maxima of non-negative floats, compared as integers, so the order of blocks changes no bit. Fine f32 arrays have
-// shape (width, height), coarse ones (coarse_width, coarse_height), where a coarse side is half, rounded up or down; in
-// 3D an axis of a weak coupling may keep its size.
-// Rounded up, the last cell's second child is the mirror image of the first; rounded down, the last cell has a third
-// child that only counts for the mask.
+// Operations and their order are the same as in src/edge_strength/multigrid/, so that the cycles give the same bits.
+// Buffers are as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All
+// reductions are maxima of non-negative floats, compared as integers, so the order of blocks changes no bit. Fine f32
+// arrays have shape (width, height), coarse ones (coarse_width, coarse_height), where a coarse side is half, rounded up or
+// down; in 3D an axis of a weak coupling may keep its size. Rounded up, the last cell's second child is the mirror image of
+// the first; rounded down, the last cell has a third child that only counts for the mask.
 #pragma once
 
 #include "edge_strength_tile.cuh"
@@ -93,7 +92,7 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
         coarse[row * coarse_pitch + MASK_LEAD + word] = bits;
         found |= (bits != 0 ? MG_ANY_FIXED : 0u) | (bits != all ? MG_ANY_FREE : 0u);
     }
-    // Most threads find flags that others have set already.
+    // Most threads find that others have set these flags already, and skip the atomic.
     if (found & ~*static_cast<volatile u32 *>(flags)) atomicOr(flags, found);
 }
 
@@ -104,11 +103,11 @@ constexpr int MG_THREADS = MG_WARPS * static_cast<int>(WARP);
 
 enum MgStart { MG_ZERO, MG_VALUES, MG_GUESS, MG_CORRECTED };
 
-// The options of a smoothing. START: it starts from zero, from `in`, from the values in `coarse` (null: zero) with 1 on
-// the shape, or from `in` plus the correction in `coarse`. RIGHT: there is a right-hand side. RESTRICT: the residual
-// goes to `coarse_right`. MEASURE, where `change` is not null: the result is that of a whole cycle on the finest grid,
-// so it is clamped to 0..1, and the largest change of `out` goes to `change`. ROWS of a thread: many for large grids
-// (less halo), few for small ones (more blocks, each sooner finished).
+// The options of a smoothing. START: it starts from zero, from `in`, from the values in `coarse` (null: zero) with 1 on the
+// shape, or from `in` plus the correction in `coarse`. RIGHT: there is a right-hand side. RESTRICT: the residual goes to
+// `coarse_right`. MEASURE, where `change` is not null: the result is that of a whole cycle on the finest grid, so it is
+// clamped to 0..1, and the largest change of `out` goes to `change`. ROWS is the number of rows per thread: many for large
+// grids (less halo), few for small grids (more blocks, which finish sooner).
 template <int STEPS_, int ROWS_, MgStart START_, bool RIGHT_, bool RESTRICT_, bool MEASURE_>
 struct MgPolicy {
     static constexpr int STEPS = STEPS_, ROWS = ROWS_;
@@ -366,8 +365,9 @@ ISOLINE_MG_SMOOTH(isoline_mg_coarsest_on,     MG_COARSE_STEPS, 2, MG_VALUES,    
 // ------------------------------------------------------------------------------------------------ 3D
 
 // One pixel per thread: block (32, 4, 2), grid (ceil(width/32), min(ceil(height/4), 65535), min(ceil(depth/2), 65535));
-// blocks loop over what exceeds the grid. Sizes are those of the grid that is written, of which a launch writes slices
-// `first` to `end`; arrays may lack the slices that these do not need, and begin where slice 0 would be.
+// blocks loop over what exceeds the grid. Sizes are those of the grid that is written; a launch writes its slices `first`
+// to `end`. Arrays may hold only the slices needed for that; their pointers still refer to the place where slice 0 would
+// be.
 
 template <typename BODY>
 __device__ __forceinline__ void mg_each_voxel(int width, int height, int first, int end, const BODY &body)
@@ -396,9 +396,9 @@ struct MgVolume {
     __device__ __forceinline__ float back(int x, int y, int z) const { return at(x, y, min(z + 1, depth - 1)); }
 };
 
-// One step of the smoother. The sum of the neighbours' weights and lambda are `centre` and `rest`. `in` null: from
-// zero. `right` null: zero. `change` not null: the step ends a cycle on the finest grid, so the new `out` is clamped to
-// 0..1, and its largest difference to the old one goes to `change`.
+// One step of the smoother. `centre` is the sum of the neighbours' weights, and `rest` is lambda. A null `in` or `right`
+// stands for zeros. If `change` is not null, the step ends a cycle on the finest grid: the new `out` is clamped to 0..1,
+// and its largest difference from the old one goes to `change`.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
                    const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,

@@ -6,14 +6,14 @@
 #include "common.cuh"
 #include "edge_strength.h"
 
-// The first and the last row of each warp, which its neighbours need. While one set is read the next is written, so
-// that a sweep needs one barrier only.
+// The first and the last row of each warp, which the neighbouring warps need. There are two sets, one read while the other
+// is written, so that a sweep needs only one barrier.
 template <int WARPS>
 using TileEdges = float4[2][WARPS][2][WARP];
 
-// Replaces every pixel of the tile by update(row, column, pixel, left, right, up, down), computed from the values
-// before. `edges` is the set of this sweep, s_edges[number of the sweep % 2]. The outermost pixels of the tile have no
-// neighbours outside and get their own values instead: they are halo, and their values do not matter.
+// Replaces every pixel of the tile by update(row, column, pixel, left, right, up, down), computed from the old values.
+// `edges` is the set of this sweep, s_edges[number of the sweep % 2]. The outermost pixels of the tile use their own values
+// in place of neighbours outside: they are halo, and their results do not matter.
 template <int WARPS, int ROWS, typename UPDATE>
 __device__ __forceinline__ void tile_sweep(float (&v)[ROWS][TILE_COLUMNS], float4 (&edges)[WARPS][2][WARP],
                                            const UPDATE &update)

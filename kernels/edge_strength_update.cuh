@@ -3,9 +3,9 @@
 // rounding error the host adds to the next iteration's. In 3D the neighbours along y and z have weights relative to those
 // along x, (h_x/h_y)^2 and (h_x/h_z)^2; weights of 1, equal spacings, give the bits of plain sums.
 //
-// After every 16th iteration (number 16, 32, ... of all), values below FLUSH_THRESHOLD are set to 0. So nothing becomes
-// subnormal with the automatic time step and rho >= 0.62 (3D: 1.29), and little with others: some CPUs are slow with
-// such numbers. On the GPU it keeps the bits the same.
+// After every 16th iteration (number 16, 32, ... of all), values below FLUSH_THRESHOLD are set to 0. The reason is that
+// some CPUs are slow with subnormal numbers: with the automatic time step and rho >= 0.62 (3D: 1.29) none occur, and with
+// other parameters only few. The GPU does the same to get the same bits.
 #pragma once
 
 #include "common.cuh"
@@ -33,8 +33,8 @@ struct AxisWeights {
     }
 };
 
-// Weights that are not whole numbers round the sum, which may exceed the centre's weight a little: hence the bound of 1,
-// a modifier of the last instruction.
+// With weights that are not whole numbers the rounded sum may slightly exceed the centre's weight: hence the bound of 1,
+// which is a modifier of the last instruction and costs nothing.
 __device__ __forceinline__ float update_3d(float c, float left, float right, float up, float down, float front,
                                            float back, const AxisWeights &weights, float m, float k)
 {

@@ -1,10 +1,11 @@
-// The kernels of no operation of its own: the range of an image's finite pixels, and of neighbours.
+// The kernels that belong to no single operation: the range of an image's finite pixels, and of neighbours.
 #include "pixel_key.cuh"
 
-// Block 256, any grid: x loops over the columns, y over the rows of all slices. The words of `range` are keys: NO_MINIMUM and
-// NO_MAXIMUM twice before, after that those of the smallest and the largest finite pixel; then, with NEIGHBOURS, the smallest that
-// two finite pixels side by side along x or y are both at or below, and the largest that two are both at or above. What
-// there is none of is unchanged. One pair of atomics per warp, or two.
+// Block 256, any grid: x loops over the columns, y over the rows of all slices. The words of `range` are keys, initially
+// NO_MINIMUM and NO_MAXIMUM twice. The first pair becomes the smallest and the largest finite pixel. With NEIGHBOURS, the
+// second pair becomes the smallest value that both pixels of some pair do not exceed, and the largest that both pixels of
+// some pair reach; a pair is two finite pixels side by side along x or y. Words without any pixel or pair stay unchanged. A
+// warp needs one pair of atomics, or two.
 template <typename PIXEL, bool NEIGHBOURS>
 __device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
                                             u32 height, u32 depth, u32 *range)

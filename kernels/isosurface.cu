@@ -1,4 +1,4 @@
-// The isosurface: its vertices and triangles at their places in the lists of the CPU, normals, measures and pieces.
+// The isosurface: vertices and triangles in the same order as on the CPU, normals, measures and pieces.
 //
 //   classes                  two bits a voxel: is it high, is it finite
 //   cells                    a bit a cell: are its corners finite
@@ -13,8 +13,8 @@
 //   measures                 area, volume, curvature and borders of each block of triangles
 //   join, roots              pieces: each vertex gets one of its piece as a parent; the number without one
 //
-// All blocks have IS_THREADS threads. All kernels but those that number a list take a range of words, triangles or vertices,
-// so that the host can look for a cancellation between two launches. Arithmetic is in double precision.
+// All blocks have IS_THREADS threads. All kernels except those that number a list take a range of words, triangles or
+// vertices, so that the host can check for a cancellation between launches. Arithmetic is in double precision.
 #include "block_scan.cuh"
 #include "isosurface_cells.cuh"
 #include "isosurface_measures.cuh"
@@ -27,7 +27,7 @@ __device__ __forceinline__ void for_each_item(u64 first, u64 count, VISIT visit)
     for (u64 i = static_cast<u64>(blockIdx.x) * IS_THREADS + threadIdx.x; i < count; i += step) visit(first + i);
 }
 
-// A warp makes a word of the 32 voxels of its lanes. Reads each voxel once, writes two bits.
+// A warp makes a word: one voxel per lane. Reads each voxel once, writes two bits.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_classes(isoline_is_job job, u64 first, u64 count)
 {
     const u32 lane = threadIdx.x % WARP;
@@ -65,7 +65,8 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_cells(isolin
     });
 }
 
-// Returns the cells before and after the edges along an axis, or of x, in the row of a word.
+// Returns the cells that share an edge along `axis` within one row of cells: for edges along x the cells of the word,
+// otherwise also the cells before them.
 __device__ __forceinline__ u32 cells_beside(const isoline_is_job &job, u64 at, u32 axis)
 {
     const u32 own = job.cells[at];
@@ -73,7 +74,8 @@ __device__ __forceinline__ u32 cells_beside(const isoline_is_job &job, u64 at, u
     return own | __funnelshift_l(at % job.pitch > 0 ? job.cells[at - 1] : 0, own, 1);
 }
 
-// A thread makes the words of the three axes, that of the means, which are not known yet, and that of cells.
+// A thread makes the words of the three axes, the word of means (still 0, because they are not known yet) and the word of
+// active cells.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_marks(isoline_is_job job, u64 first, u64 count)
 {
     for_each_item(first, count, [&](u64 at) {
@@ -86,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_marks(isolin
             else if (axis == 1 && voxel.y + 1 < job.height) ends = high ^ job.high[at + job.pitch];
             else if (axis == 2 && voxel.z + 1 < job.depth) ends = high ^ job.high[at + slice];
             if (ends != 0) {
-                // The edge belongs to the cells before and after its voxel along the two other axes.
+                // Four cells share the edge: before and after its voxel along each of the two other axes.
                 const bool above = axis != 1 && voxel.y > 0, before = axis != 2 && voxel.z > 0;
                 u32 cells = cells_beside(job, at, axis);
                 if (above) cells |= cells_beside(job, at - job.pitch, axis);
@@ -186,8 +188,9 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_variants(iso
     });
 }
 
-// A warp takes the vertices of a word of a line, a lane each. For each it reads two voxels, or those of a loop. In place of
-// its normal it writes the number of its bit, so that `normals` finds it.
+// A warp takes the vertices of a word of a line, one per lane. For each vertex it reads two voxels, or, for a mean, the
+// voxels of its loop. In place of the normal it writes the number of the vertex's bit, with which `normals` finds the
+// voxel.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_vertices(isoline_is_job job, u64 first, u64 count)
 {
     for_each_word(job.words, first, count, [&](u64 at, u32 word) {
@@ -234,8 +237,8 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_triangles(is
     });
 }
 
-// A thread takes a vertex, and adds the normals of the triangles around it up, in the order of the triangles: those of the
-// cells around an edge, or of the cell of a mean.
+// A thread takes a vertex and sums the normals of the triangles around it, in the order of the triangles. They belong to
+// the cells around the vertex's edge, or to the cell of a mean.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_normals(isoline_is_job job, u64 first, u64 count)
 {
     for_each_item(first, count, [&](u64 vertex) {
@@ -246,7 +249,8 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_normals(isol
         const Voxel voxel = voxel_at(job, line / IS_LINES, place / WARP % job.pitch, place % WARP);
         Vector sum = {};
         for (u32 around = axis < 3 ? 4 : 1; around-- > 0;) {
-            // The first cell is the one before the voxel along both other axes, for which the edge has two bits.
+            // The edge's cells are numbered by two bits. The first cell, with both bits 0, is before the voxel along both
+            // other axes.
             const u32 along = around & 1, across = around >> 1;
             Voxel cell = voxel;
             u32 index = IS_EDGES;
@@ -274,23 +278,24 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_normals(isol
     });
 }
 
-// Returns the side that the one from edge `from` to edge `to` of a cell meets in the cell beyond the face of both.
+// Takes a side that goes from edge `from` to edge `to` of a cell, both on one face. Returns the side that it meets in the
+// cell beyond that face.
 __device__ __forceinline__ u32 side_in_neighbour(const isoline_is_job &job, Voxel cell, u32 from, u32 to)
 {
     Edge a = edge_of(from), b = edge_of(to);
-    // 1. The face is that whose coordinate all ends have.
+    // 1. Find the face: all ends of the two edges have its coordinate.
     const u32 ones = a.corner & b.corner, zeros = 7 & ~(a.corner | b.corner | 1u << a.axis | 1u << b.axis);
     const u32 axis = __ffs(ones | zeros) - 1, step = ones != 0 ? 1 : 0xFFFFFFFF;
     (axis == 0 ? cell.x : axis == 1 ? cell.y : cell.z) += step;
     const u32 number = number_of_cell(job, cell);
     if (number == IS_NONE) return IS_NONE;
-    // 2. There the edges lie in the opposite face.
+    // 2. In the cell beyond, the edges are on the opposite face.
     a.corner ^= 1u << axis, b.corner ^= 1u << axis;
     const u32 side = Variant(job, job.variants[number]).side(index_of(b), index_of(a));
     return side == IS_NONE ? IS_NONE : 3 * job.firsts[number] + side;
 }
 
-// A thread takes a cell. A side meets one of the same cell, or one of the cell beyond a face.
+// A thread takes a cell. A side meets a side of the same cell, or of the cell beyond a face.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_sides(isoline_is_job job, u64 first, u64 count)
 {
     for_each_item(first, count, [&](u64 number) {
@@ -306,8 +311,8 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_sides(isolin
     });
 }
 
-// A thread measures a triangle, and a block adds up those of its IS_BLOCK threads: each of the first half of the threads its
-// own and that of the other half, until one is left. `first` is the first triangle of a block.
+// A thread measures a triangle, and the block of IS_BLOCK threads sums the measures by a tree: the second half is added to
+// the first, until one is left. `first` is the first triangle of a block.
 extern "C" __global__ void __launch_bounds__(IS_BLOCK) isoline_is_measures(isoline_is_job job, u64 first, u64 count)
 {
     __shared__ isoline_is_sums sums[IS_BLOCK];
@@ -333,7 +338,8 @@ __device__ __forceinline__ u32 root_of(volatile u32 *parents, u32 vertex)
         const u32 parent = parents[vertex];
         if (parent == vertex) return vertex;
         const u32 beyond = parents[parent];
-        // Another thread may have set a nearer one meanwhile; this one is of the same piece, too.
+        // Another thread may have set a parent nearer to the root meanwhile; this one is in the same piece, so the result
+        // stays right.
         if (beyond != parent) parents[vertex] = beyond;
         vertex = parent;
     }

@@ -10,31 +10,31 @@ constexpr u32 IS_NONE = 0xFFFFFFFF;         // in place of a cell, and of a side
 constexpr u32 IS_MOST_FLAT = 64;            // triangles without area between two that have one: those around a voxel that
                                             // equals the level
 
-// The lines of a row, in the order of their vertices: edges along x, y and z, and the means of loops.
+// The groups of vertices of a row ("lines"), in their order: on edges along x, y and z, and the means of loops.
 constexpr u32 IS_LINES = 4;
 
 // The edges of a cell, 4 along x, 4 along y, 4 along z, and the number of the vertex at the mean of a loop.
 constexpr u32 IS_EDGES = 12;
 
-// The table of the triangles of a cell, in words: for each set of high corners its first variant and, from bit 16 on, the
-// set of its ambiguous faces; for each face its corners in turn, a byte each; then the variants. Of a variant, the first
-// word has the crossed edges, from bit 12 on the edges of the loop that has a mean, and from bit 24 on the number of the
-// triangles; each other word has two triangles, 16 bits each, of three edges with 4 bits.
+// The table of the triangles of a cell, in words. First, for each set of high corners, its first variant and, from bit 16
+// on, the set of its ambiguous faces; then, for each face, its corners in order, a byte each; then the variants. The first
+// word of a variant has the crossed edges, from bit 12 on the edges of the loop that has a mean, and from bit 24 on the
+// number of triangles; each further word has two triangles of 16 bits, with 4 bits for each of three edges.
 constexpr u32 IS_CASES = 256, IS_FACES = 6, IS_VARIANTS = 656, IS_MOST_TRIANGLES = 12;
 constexpr u32 IS_VARIANT_WORDS = 1 + IS_MOST_TRIANGLES / 2;
 constexpr u32 IS_FIRST_VARIANT = IS_CASES + IS_FACES;
 constexpr u32 IS_TABLE_WORDS = IS_FIRST_VARIANT + IS_VARIANTS * IS_VARIANT_WORDS;
 
-// The arc tangent, by its series: the number of its terms, pi / 4, the tangent of pi / 8, and those of pi / 16 and
-// 3 pi / 16, from which on an angle is turned back by pi / 8 and by pi / 4.
+// The series of the arc tangent: the number of its terms, pi / 4, the tangent of pi / 8, and the tangents of pi / 16 and 3
+// pi / 16, beyond which an angle is turned back by pi / 8 and by pi / 4.
 constexpr u32 IS_TERMS = 12;
 constexpr double IS_QUARTER_PI = 0.7853981633974483;
 constexpr double IS_EIGHTH_TANGENT = 0.41421356237309503;
 constexpr double IS_NEAR_TANGENT = 0.198912367379658;
 constexpr double IS_FAR_TANGENT = 0.6681786379192989;
 
-// The tangent below which an angle is that of a fold by half a turn. Folds on voxels that equal the level have 0 or what
-// rounding makes of it, other angles of more than a quarter turn far more.
+// The tangent below which an angle counts as a fold by half a turn. Folds on voxels that equal the level have 0 up to
+// rounding errors; other angles of more than a quarter turn have far larger tangents.
 constexpr double IS_FOLD_TANGENT = 1e-6;
 
 // The measures of IS_BLOCK triangles. The number of borders is whole.
@@ -42,8 +42,8 @@ struct isoline_is_sums {
     double area, volume, curvature, borders;
 };
 
-// A list of numbers, or of words of which each has the number of its bits, for the sums before each of them. `before` may be
-// `values`. `sums` has those of tiles.
+// A list of numbers, or of words that count as their numbers of set bits, and the exclusive prefix sums over it, `before`,
+// which may be `values`. `sums` has the sums of tiles.
 struct isoline_is_list {
     const u32 *values;
     u32 *before;
@@ -52,8 +52,9 @@ struct isoline_is_list {
     u64 of_bits;
 };
 
-// The arguments of all other kernels. The size is that of the volume with the border that closes it, and `pitch` the number
-// of words of a row of bits. A row of voxels has a row of each of the lists of words, and IS_LINES of `words` and `before`.
+// The arguments of all other kernels. The size includes the border that closes the volume, and `pitch` is the number of
+// words in a row of bits. Each list of words has one row for each row of voxels; `words` and `before` have IS_LINES rows
+// for it.
 struct isoline_is_job {
     const unsigned char *pixels;       // of slice `first_slice` of the image, and of the slices after it
     u64 row_stride, slice_stride;      // bytes

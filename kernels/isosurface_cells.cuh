@@ -1,13 +1,13 @@
 // The words of bits and the cells of the isosurface's kernels.
 //
-// A word has the bits of 32 voxels of a row. A warp that works on words reads 32 of them at once, and takes those that are
-// not 0 by turns, a lane for each bit.
+// A word has the bits of 32 voxels of a row. A warp that works on words reads 32 of them at once, and then processes the
+// words that are not 0 one after another, a lane for each bit.
 #pragma once
 
 #include "common.cuh"
 #include "isosurface.h"
 
-// A voxel of the volume with its border, or the cell that begins there. Those before the first one wrap around.
+// A voxel of the volume with its border, or the cell that begins there. Coordinates before the first voxel wrap around.
 struct Voxel {
     u32 x, y, z;
 };
@@ -53,7 +53,7 @@ __device__ __forceinline__ void for_each_word(const u32 *words, u64 first, u64 c
 // Returns the number of bits of a word below that of a lane.
 __device__ __forceinline__ u32 bits_below(u32 word, u32 lane) { return __popc(word & ((1u << lane) - 1)); }
 
-// Returns the number of a cell among those that the surface passes; IS_NONE of another, and beyond the volume.
+// Returns the number of a cell among the cells that the surface passes; IS_NONE for any other cell, and beyond the volume.
 __device__ __forceinline__ u32 number_of_cell(const isoline_is_job &job, Voxel cell)
 {
     if (cell.x >= job.width || cell.y >= job.height || cell.z >= job.depth) return IS_NONE;
@@ -139,8 +139,8 @@ __device__ __forceinline__ bool value_at(const isoline_is_job &job, Voxel voxel,
     return true;
 }
 
-// Returns the variant of a cell with these bits of its high corners. Only corners of ambiguous faces are read, which are in
-// the image.
+// Returns the variant of a cell with these bits of its high corners. Only corners of ambiguous faces are read. Such faces
+// do not touch the border, whose voxels are all low, so these corners are in the image.
 __device__ __forceinline__ u32 variant_of(const isoline_is_job &job, Voxel cell, u32 high)
 {
     u32 variant = job.table[high] & 0xFFFF, bit = 0;
@@ -159,7 +159,7 @@ __device__ __forceinline__ u32 variant_of(const isoline_is_job &job, Voxel cell,
     return variant;
 }
 
-// Returns the position of the vertex on the edge from a voxel on along an axis, in double precision.
+// Returns the position of the vertex on the edge that goes from a voxel along an axis, in double precision.
 __device__ __forceinline__ void position_of(const isoline_is_job &job, Voxel voxel, u32 axis, double position[3])
 {
     const Voxel end = {voxel.x + (axis == 0), voxel.y + (axis == 1), voxel.z + (axis == 2)};

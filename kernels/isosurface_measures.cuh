@@ -1,4 +1,4 @@
-// The arithmetic of normals and measures, in double precision: that of src/isosurface/measure.rs.
+// The arithmetic of normals and measures, in double precision, operation by operation as in src/isosurface/measure.rs.
 #pragma once
 
 #include "common.cuh"
@@ -31,7 +31,7 @@ __device__ __forceinline__ Vector vector_to(const isoline_is_job &job, u32 to, u
     return {__dsub_rn(a[0], b[0]), __dsub_rn(a[1], b[1]), __dsub_rn(a[2], b[2])};
 }
 
-// Returns the normal of a triangle, of twice the length of its area.
+// Returns the normal of a triangle; its length is twice the triangle's area.
 __device__ __forceinline__ Vector normal_of(const isoline_is_job &job, u32 triangle)
 {
     const u32 *own = job.triangles + 3 * static_cast<u64>(triangle);
@@ -46,8 +46,8 @@ __device__ __forceinline__ bool has_length(const isoline_is_job &job, u32 triang
     return along.x != 0.0 || along.y != 0.0 || along.z != 0.0;
 }
 
-// Returns the side that meets a side, and the normal of its triangle. Triangles without area, which have one side without
-// length, are passed through their other one. IS_NONE where the surface ends.
+// Returns the side that meets a side, and the normal of its triangle. A triangle without area has one side without length
+// and two coincident ones; the walk goes in through one of these and out through the other. IS_NONE where the surface ends.
 __device__ __forceinline__ u32 side_beyond(const isoline_is_job &job, u32 side, Vector *normal)
 {
     for (u32 flat = 0; flat < IS_MOST_FLAT; ++flat) {
@@ -102,19 +102,20 @@ __device__ __forceinline__ isoline_is_sums measures_of(const isoline_is_job &job
     const double twice = __dsqrt_rn(dot(normal, normal));
     if (twice == 0.0) return found;
     found.area = __dmul_rn(twice, 0.5);
-    // The tetrahedron with the first vertex of the surface.
+    // The tetrahedron of the triangle and the first vertex of the surface.
     found.volume = __ddiv_rn(dot(vector_to(job, own[0], 0), cross(vector_to(job, own[1], 0), vector_to(job, own[2], 0))), 6.0);
     for (u32 place = 0; place < 3; ++place) {
         const u32 side = 3 * triangle + place;
         Vector other_normal;
         const u32 other = side_beyond(job, side, &other_normal);
-        // The first of two sides that meet has the edge.
+        // The edge is counted once, with the first of the two sides that meet.
         if (other == IS_NONE || other < side) continue;
         const Vector along = vector_to(job, own[(place + 1) % 3], own[place]);
         const double length = __dsqrt_rn(dot(along, along));
         if (length == 0.0) continue;
         const double sine = __ddiv_rn(dot(cross(normal, other_normal), along), length), cosine = dot(normal, other_normal);
-        // A fold has no sign of its own. Most edges of a mask's surface are flat.
+        // The normals of a fold do not give the sign of its angle. Most edges of a mask's surface are flat and need no arc
+        // tangent.
         const bool is_fold = fabs(sine) < __dmul_rn(-cosine, IS_FOLD_TANGENT);
         const double fold = job.below ? 4.0 * IS_QUARTER_PI : -4.0 * IS_QUARTER_PI;
         const double angle = is_fold ? fold : sine == 0.0 && cosine > 0.0 ? 0.0 : angle_of(sine, cosine);

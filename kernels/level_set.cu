@@ -1,21 +1,17 @@
 // Level sets: phi' = phi + dt F |grad phi|, F = -alpha D(I) + (1 - alpha) H. src/level_set/scalar.rs is the definition.
 //
-//   dense    every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh)
-//   tiles    tiles of 8^3 voxels (16^2 in slices): those of a list that the device makes, or all
-//            (level_set_tile.cuh, level_set_slice.cuh)
-//   isoline_ls_reinitialise_*
-//            steps of a reinitialisation of the same tiles (level_set_reinit.cuh)
-//   activate_near_front, check_convergence, sanitize_phi, write_mask
-//            the list of active tiles, the stopping criterion, import of phi and export of the mask
-//            (level_set_support.cuh)
-//   marks    the initial mask in bytes (level_set_marks.cuh)
-//   paper    the paper's kernel, for comparison (paper/level_set.cuh)
+//   dense every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh) tiles tiles of 8^3 voxels
+//   (16^2 in slices): the tiles of a list that the device makes, or all (level_set_tile.cuh, level_set_slice.cuh)
+//   isoline_ls_reinitialise_* steps of a reinitialisation of the same tiles (level_set_reinit.cuh) activate_near_front,
+//   check_convergence, sanitize_phi, write_mask the list of active tiles, the stopping criterion, import of phi and export
+//   of the mask (level_set_support.cuh) marks the initial mask in bytes (level_set_marks.cuh) paper the paper's kernel, for
+//   comparison (paper/level_set.cuh)
 //
-// A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its
-// own statistics, which `check_convergence` reads at the end of a check interval and of a batch. A launch of `tiles` or
-// `isoline_ls_reinitialise_*` may do many iterations or steps with grid barriers between them. Kernels that may be
-// launched early (programmatic dependent launch) wait for the launch ahead themselves. The functions of this file are
-// called by all threads of a grid, unless their comments say otherwise.
+// A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its own
+// statistics, which `check_convergence` reads at the end of a check interval and of a batch. A launch of `tiles` or
+// `isoline_ls_reinitialise_*` may do many iterations or steps with grid barriers between them. Kernels that may be launched
+// early (programmatic dependent launch) wait for the previous launch themselves. The functions of this file are called by
+// all threads of a grid, unless their comments say otherwise.
 #include "level_set_dense.cuh"
 #include "level_set_marks.cuh"
 #include "level_set_reinit.cuh"
@@ -54,8 +50,8 @@ ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 
 // ------------------------------------------------------------------------------------------------ tiles
 
-// Copies the tiles that are on the list `last` of the set before, which has `before` tiles, and not in this set, from
-// one phi to the other; a warp copies half a tile. `entry` is the warp's first entry, already loaded where PREFETCHED.
+// Copies the tiles that were in the previous set (the list `last` with `before` entries) and are not in this set from one
+// phi to the other; a warp copies half a tile. With PREFETCHED, `entry` is the warp's first entry, already loaded.
 template <bool VOLUME, bool PREFETCHED, typename PHI>
 __device__ __forceinline__ void copy_tiles_that_left(const PHI &from, const PHI &to, const LevelSetSetup &setup,
                                                      const TileLists &lists, const u64 *last, u32 set, u32 before,
@@ -70,8 +66,8 @@ __device__ __forceinline__ void copy_tiles_that_left(const PHI &from, const PHI 
     }
 }
 
-// Does one iteration of the tiles in a set, or of all tiles. Returns whether it was to be done, which is the same in
-// all threads. With `activate`, the tiles that its changes affect are added to the next set.
+// Does one iteration of the tiles in a set, or of all tiles. Returns false if iterations have ended, the same in all
+// threads. With `activate`, the tiles affected by its changes are added to the next set.
 template <typename PIXEL, bool VOLUME, bool UNIT, typename PHI>
 __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, const PHI &to, const PIXEL *image,
                                                const LevelSetSetup &setup, const IterationContext &context,
@@ -89,8 +85,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
     const PrefetchedEntry prefetched(first, [&](u32 at) { return load_entry(now, at); });
     u64 left = load_entry(last, first / HALVES);
 
-    // 2. The iteration begins, unless iterations have ended. One thread empties the list of the set after the next one:
-    //    other blocks may already add tiles to that of the next one.
+    // 2. The iteration begins, unless iterations have ended. One thread empties the list of the set after the next one; it
+    //    cannot be the next set's list, to which other blocks may already add tiles.
     if (!context.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) *lists.count(set + 2) = 0;
@@ -109,8 +105,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
         if (works && i != first && !lists.all()) entry = __ldcg(now + at);
         const TileIndex t = lists.all() ? lists.tile_at(at) : unpack_tile(entry);
         const TilePart part = split.part<VOLUME>(t, i);
-        // 4. The copy of the part to shared memory starts. While the first part is on its way, the tiles that left the
-        //    set are copied to the other phi, which does not have their last values.
+        // 4. The copy of the part to shared memory starts. During the copy of the first part, the tiles that left the set
+        //    are copied to the other phi, which does not have their latest values.
         if (works) {
             if constexpr (VOLUME) load_part(shared, from, setup, part, lane);
             else load_slice_half(shared, from, setup, t, i % HALVES, lane);
@@ -136,8 +132,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
     return true;
 }
 
-// Does `count` iterations with a grid barrier between them. `activate` is for the last; the others always activate.
-// Tiles are copied to shared memory, of which each warp has a part.
+// Does `count` iterations with a grid barrier between them. `activate` applies to the last iteration; the others always
+// activate tiles. Each warp copies its tiles to its own part of shared memory.
 template <typename PIXEL, bool VOLUME, bool UNIT, typename PHI>
 __device__ __forceinline__ void
 tile_iterations(PHI &from, PHI &to, const PIXEL *image, const LevelSetSetup &setup, IterationContext &context,
@@ -158,8 +154,8 @@ tile_iterations(PHI &from, PHI &to, const PIXEL *image, const LevelSetSetup &set
     }
 }
 
-// Blocks of 32 ITERATION_WARPS threads. Any grid where `count` is 1, else one whose blocks are resident together;
-// `arrivals` is 0 before the launch.
+// Blocks of 32 ITERATION_WARPS threads. If `count` is 1 the grid may have any size, otherwise all its blocks must be
+// resident at once; `arrivals` is 0 before the launch.
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
     extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, ITERATION_BLOCKS)                            \
     NAME(float *from, float *to, const PIXEL *image, LevelSetSetup setup, IterationContext context, TileLists lists, \
@@ -183,9 +179,9 @@ ISOLINE_LS_TILES(isoline_ls_tiles_2d_edges, EdgePixel, false, false)
 
 // ------------------------------------------------------------------------------------------------ reinitialisation
 
-// Does the steps of the reinitialisation that follows context.iteration. All of them work on one set. The first also
-// copies the tiles that left the set; the last, with `activate`, adds the tiles that the narrow band affects to the
-// next set. Tiles are copied to shared memory, of which each warp has a part.
+// Does the steps of the reinitialisation that follows context.iteration. All of them work on one set. The first step also
+// copies the tiles that left the set; the last one, with `activate`, adds the tiles that the narrow band affects to the
+// next set. Each warp copies its tiles to its own part of shared memory.
 template <bool VOLUME, bool UNIT, typename PHI>
 __device__ __forceinline__ void reinitialise(PHI from, PHI to, const LevelSetSetup &setup,
                                              const IterationContext &context, const TileLists &lists, u32 set,

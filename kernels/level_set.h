@@ -8,9 +8,10 @@
 // The elements of a row before its first pixel.
 constexpr int LEAD = 1;
 
-// The constants of 1/sqrt(x) over RSQRT_SCALE, which minimise the largest relative error (1.7e-5): RSQRT_START -
-// bits(x), halved, are the bits of a first guess s, which is refined by s * ((x s^2 + RSQRT_SHIFT)^2 + RSQRT_REST).
-// RSQRT_SCALE is the factor that normalises this polynomial's leading coefficient to 1, which saves a multiplication.
+// The constants of the approximation of 1/sqrt(x) / RSQRT_SCALE; they minimise its largest relative error (1.7e-5).
+// (RSQRT_START - bits(x)) / 2 are the bits of a first guess s, which is refined to s * ((x s^2 + RSQRT_SHIFT)^2 +
+// RSQRT_REST). RSQRT_SCALE is the factor that normalises this polynomial's leading coefficient to 1, which saves a
+// multiplication.
 constexpr double RSQRT_SCALE = 0.68062353;
 constexpr u32 RSQRT_START = 0xBE3E0000;
 constexpr float RSQRT_SHIFT = -1.3139546, RSQRT_REST = 1.3784941;
@@ -18,14 +19,14 @@ constexpr float RSQRT_SHIFT = -1.3139546, RSQRT_REST = 1.3784941;
 // TINY is added to squared gradients, so that a flat phi has a normal of 0 and not of 0/0.
 constexpr float TINY = 1.6e-19;
 
-// A reinitialisation does not scale phi beside the front where 1 / |grad phi| is within these bounds, 0.98 and its
+// A reinitialisation leaves phi beside the front as it is if 1 / |grad phi| is within these bounds, 0.98 and its
 // reciprocal.
 constexpr float MIN_INVERSE_GRADIENT = 0.98, MAX_INVERSE_GRADIENT = 1.0204082;
 
-// The sizes and constants that all kernels of one solver share; src/level_set/cuda/launch.rs fills them. Sides have
-// 1..2^30 voxels, slices at most 2^30 elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at
-// LEAD + x. The elements of pixels -1 and width repeat the pixels beside them; whoever writes those pixels also writes
-// these elements. The image has the same layout in its own type.
+// The sizes and constants that all kernels of one solver share; src/level_set/cuda/launch.rs fills them. Sides have 1..2^30
+// voxels, slices at most 2^30 elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at LEAD + x. The
+// elements of pixels -1 and width repeat the border pixels; every kernel that writes a border pixel also writes its
+// repetition. The image has the same layout, in its own pixel type.
 struct LevelSetSetup {
     u32 width, height, depth;
     u32 pitch;                      // in elements, a multiple of 8
@@ -49,19 +50,18 @@ struct LevelSetSetup {
 };
 
 // The elements of an EdgePixel, all f32: the pixel, the edge-stopping function g and its slope along x, y, z (without an
-// edge term 1 and 0). The rest are not used, so that it is read by two instructions.
+// edge term 1 and 0). The other elements are not used: they make it two aligned loads of 16 bytes.
 constexpr int EDGE_PIXEL = 8;
 
 // ------------------------------------------------------------------------------------------------ statistics, stop
 
-// Squared changes are summed as fixed-point integers with the unit 1/SQUARE_ONE, clamped to SQUARE_MAX. SQUARES_SHIFT
-// is the right shift applied to their sums before those are added over a check interval, so that the interval's sum
-// cannot overflow.
+// Squared changes are clamped to SQUARE_MAX and summed as fixed-point integers in units of 1/SQUARE_ONE. An iteration's sum
+// is shifted right by SQUARES_SHIFT before it is added to that of the check interval, which therefore cannot overflow.
 constexpr float SQUARE_ONE = 16777216.0, SQUARE_MAX = 64.0;
 constexpr int SQUARES_SHIFT = 10;
 
-// A front at rest may oscillate: within a check interval the number of voxels inside may vary by this many times the
-// tolerance of the difference between two check intervals (docs/level_set.md).
+// A front at rest may oscillate: within a check interval, the number of voxels inside may vary by this multiple of the
+// tolerance for the drift between two check intervals (docs/level_set.md).
 constexpr double MAX_OSCILLATION = 50.0;
 
 // The parameters of the stopping criterion, with their names in the crate.
@@ -86,8 +86,8 @@ struct ConvergenceState {
     u64 stopped;     // the first iteration that is not done; 0: none yet
     i64 inside[2];   // the voxels inside before the iterations with even and odd numbers
     // Sums over the iterations of the current check interval: of the voxels inside after each, of the voxels near the
-    // front, and of the squared changes >> SQUARES_SHIFT. inside_before is the first of these sums of the interval
-    // before, or 0 where there is none.
+    // front, and of the squared changes >> SQUARES_SHIFT. inside_before is the inside_sum of the previous interval, or 0 if
+    // there is none.
     u64 inside_sum, near_sum, squares_sum, inside_before;
     u64 most, fewest;   // of the current interval: the most voxels inside, and the complement of the fewest
 };
@@ -103,17 +103,18 @@ struct IterationArguments {
 
 // ------------------------------------------------------------------------------------------------ regions
 
-// Pixels are summed as integers, their levels: whole numbers are their own, others are the nearest of this many.
+// Pixels are summed as integer levels: integer pixels are their own levels, and float pixels are rounded to the nearest of
+// this many.
 constexpr u32 REGION_LEVELS = 1 << 19;
 
-// The conversion of pixels to levels: (pixel - low) * scale, rounded; if binary is not 0, 1 where the pixel is above 0,
-// else 0.
+// The conversion of pixels to levels: (pixel - low) * scale, rounded. If `binary` is not 0, the level is 1 where the pixel
+// is above 0, else 0.
 struct RegionLevels {
     float low, scale;
     u32 binary;
 };
 
-// The sums over the finite pixels of one side of the front. That of the squares is squares_low + 2^32 squares_high.
+// The sums over the finite pixels of one side of the front. The sum of the squares is squares_low + 2^32 squares_high.
 struct RegionSums {
     u64 count, sum, squares_low, squares_high;
 };
@@ -134,8 +135,8 @@ constexpr u32 BAND_REACH = 2;
 constexpr u32 AFFECTED_SIDE = 3;
 constexpr u32 TILE_BEFORE = 1, OWN_TILE = 2, TILE_AFTER = 4;
 
-// Warps of a block: of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
-// reinitialisation. The latter two prefer few blocks, because these wait for each other at grid barriers.
+// The warps per block of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
+// reinitialisation. The latter two use few large blocks, because blocks wait for each other at grid barriers.
 constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, REINIT_WARPS = 6;
 constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // per multiprocessor; bounds the registers
 
@@ -149,8 +150,8 @@ struct TileListArguments {
 
 // ------------------------------------------------------------------------------------------------ sparse phi
 
-// A phi of a volume may be sparse: then only tiles near the front are stored, and of the others it is known on which
-// side they are. A stored tile has TILE_VOXELS values of each of both phi, one after the other, x fastest.
+// A phi of a volume may be sparse: then only tiles near the front are stored; for the others only their side of the front
+// is known. A stored tile has TILE_VOXELS values for each of the two phi, one phi after the other, x fastest.
 constexpr u32 TILE_VOXELS = 512;
 // The entries of the table for tiles that are not stored, whose voxels are all outside or all inside.
 constexpr u32 FAR_OUTSIDE = 0xFFFFFFFF, FAR_INSIDE = 0xFFFFFFFE;

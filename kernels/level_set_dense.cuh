@@ -18,8 +18,8 @@ __device__ __forceinline__ T *offset_bytes(T *at, u32 bytes)
     return reinterpret_cast<T *>(reinterpret_cast<Byte *>(at) + bytes);
 }
 
-// Returns the same value, through a shuffle; all lanes of a warp call it. The compiler cannot see that it is the same,
-// and so keeps it in a register instead of computing it again for every use.
+// Returns its argument, through a shuffle; all lanes of a warp call it. The compiler cannot know that the value is the
+// same, so it keeps it in a register instead of computing it again for every use.
 template <typename T>
 __device__ __forceinline__ T keep_in_register(T value)
 {
@@ -36,13 +36,13 @@ __device__ __forceinline__ float *keep_shared_pointer(float *at)
 #endif
 }
 
-// A Plane has the values of a lane's two columns in one plane, in the warp's rows and the two beside them; `right` are
-// those of the column to the right, which wide_differences() fills.
+// A Plane has the values of a lane's two columns in one plane, in the warp's rows and the rows above and below; `right` are
+// the values of the column to the right, which wide_differences() fills in.
 template <int ROWS>
 struct Plane {
     float v[ROWS + 2][2], right[ROWS + 2];
 };
-// WideDifferences are those of a Plane: along x also in the two rows beside the warp's, along y. `left` are the values
+// The WideDifferences of a Plane: along x, also in the rows above and below the warp's, and along y. `left` are the values
 // of the column to the left.
 template <int ROWS>
 struct WideDifferences {
@@ -50,14 +50,15 @@ struct WideDifferences {
     float left[ROWS];
 };
 
-// A DenseMarch is a lane's state while its warp goes from plane to plane: its position, where the planes ahead arrive,
-// and what the next plane needs of the one below. All lanes of the warp call its functions together.
+// A DenseMarch is a lane's state while its warp goes from plane to plane: its position, the memory in which the planes
+// ahead arrive, and the values of the plane below that the next plane needs. All lanes of the warp call its functions
+// together.
 template <typename PIXEL, int ROWS, bool UNIT>
 struct DenseMarch {
     const LevelSetSetup &setup;
     PartialStatistics &stats;
-    // The lane's elements in shared memory: planes of phi, a slot each, the words that hold their pixels, and pairs of
-    // pixels in those.
+    // The lane's elements in shared memory: planes of phi, one per slot; the words that hold the planes' pixels; and the
+    // lane's pairs of pixels in these words.
     float *slots, *words, *pairs;
     u32 row[ROWS + 2];   // offsets of its rows within a plane, in bytes of phi
     u32 flags;           // own_bit() of the voxels that the lane owns, and the bits below
@@ -70,7 +71,7 @@ struct DenseMarch {
     // Tasks of a lane at the sides of the volume: it repeats the first or the last pixel within its pair, or takes the
     // last pixel from the lane before.
     static constexpr u32 COPIES_FIRST = 1u << 31, COPIES_LAST = 1u << 30, TAKES_LAST = 1u << 29;
-    // The elements that it writes: both at once, or one of them.
+    // The elements that the lane writes: both at once, or only one of them.
     static constexpr u32 WRITES_BOTH = 1u << 28, WRITES_LEFT = 1u << 27, WRITES_RIGHT = 1u << 26;
     static constexpr int PAIR = sizeof(PIXEL) == sizeof(float) ? 8 : 4;   // bytes that are copied for two pixels
 
@@ -273,8 +274,8 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const int start = (static_cast<int>(blockIdx.y) * DENSE_WARPS + static_cast<int>(threadIdx.y)) * ROWS;
     int z = static_cast<int>(setup.own_first + first_plane(chunks, blockIdx.z));
     const int end = static_cast<int>(setup.own_first + first_plane(chunks, blockIdx.z + 1));
-    // The last group overlaps the one above it and writes the same values a second time. Warps below the image repeat
-    // that work and count nothing. So all branches are uniform, and the compiler sees it.
+    // The last group overlaps the group above it and writes the same values again. Warps below the image repeat that work
+    // and count nothing. So all branches are uniform over a warp, and the compiler can see it.
     const int y = min(start, height - ROWS);
 
 #pragma unroll
@@ -301,7 +302,7 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     };
 #pragma unroll
     for (int i = 0; i < DENSE_AHEAD; ++i) request(i);
-    // The result of the launch ahead is waited for while the copies are on their way.
+    // The wait for the previous launch's result overlaps with the copies.
     if (!__all_sync(ALL_LANES, context.begin())) {
         __pipeline_wait_prior(0);
         return false;
@@ -339,7 +340,7 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     for (;;) {
         if (next(cuda::std::integral_constant<int, 0>())) break;
         if (next(cuda::std::integral_constant<int, 1>())) break;
-        // Moves what the next trip begins with.
+        // Moves the values with which the next trip begins.
         if constexpr (DENSE_UNROLL == 3) {
             if (next(cuda::std::integral_constant<int, 2>())) break;
             w[0] = w[1];

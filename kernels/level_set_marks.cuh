@@ -2,9 +2,9 @@
 #pragma once
 #include "level_set.h"
 
-// Writes the initial mask, a caller's pixels in device memory, to `to` as a byte per pixel without gaps: 1 where the pixel
-// is above 0, which NaN is not. A warp has a row; each pixel is read once. The caller is an entry point with LOOP_WARPS
-// warps a block.
+// Converts the initial mask, the caller's pixels in device memory, to packed bytes at `to`: 1 where the pixel is above 0,
+// else 0, also for NaN. A warp has a row; each pixel is read once. The caller is an entry point with LOOP_WARPS warps a
+// block.
 template <typename PIXEL>
 __device__ __forceinline__ void marks(const unsigned char *mask, u64 row_stride, u64 slice_stride, u32 width, u32 height,
                                       u32 depth, unsigned char *to)

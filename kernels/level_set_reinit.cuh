@@ -37,7 +37,7 @@ __device__ __forceinline__ void load_reinit_part(float *shared, const float *fro
     const TileIndex t = part.t;
     const int z0 = VOLUME ? static_cast<int>(t.z * TILE + part.first) - REINIT_HALO : static_cast<int>(t.z);
     const int y0 = static_cast<int>(t.y * S::SIDE + (VOLUME ? 0 : part.first)) - REINIT_HALO;
-    // There is room for four elements before the first row. Elements that are not a pixel's are replaced below.
+    // Memory has room for four elements before the first row. Elements that belong to no pixel are replaced below.
     const float *column = from + t.x * S::SIDE + lane % QUADS * 4 - 4;
 #pragma unroll
     for (u32 round = 0; round < ROUNDS; ++round) {
@@ -67,8 +67,8 @@ __device__ __forceinline__ void load_reinit_part(float *shared, const float *fro
     }
 }
 
-// Returns Godunov's squared gradient along one axis: the larger square of the second-order one-sided differences, of
-// those that look towards the front. The values are those of two voxels before this one, of it and of two after it.
+// Returns Godunov's squared gradient along one axis: among the second-order one-sided differences that point towards the
+// front, the larger square. The values are those of two voxels before the voxel, of the voxel itself, and of two after it.
 template <bool UNIT>
 __device__ __forceinline__ float upwind_square(bool inside, float before2, float before1, float here, float after1,
                                                float after2, float inverse_spacing)
@@ -169,8 +169,8 @@ __device__ __forceinline__ void faces(const float (&value)[N], float inverse_spa
     for (int i = 0; i < N - 3; ++i) face[i] = {slope[i + 1], minmod(second[i + 1], second[i])};
 }
 
-// Does the same as reinit_slice_half() for a part of a volume's tile. What a lane's two voxels share, along y and from
-// plane to plane, is computed once. phi is never -0, so the sign is a bit.
+// Does the same as reinit_slice_half() for a part of a volume's tile. Values shared by a lane's two voxels along y, or by
+// successive planes, are computed once. phi is never -0, so the sign is a bit.
 template <bool UNIT, typename PHI>
 __device__ __forceinline__ u32 reinit_part(const float *shared, const PHI &to, const LevelSetSetup &setup,
                                             const TilePart &part, u32 lane, bool first)

@@ -1,8 +1,9 @@
-// A sparse phi: only tiles near the front are stored, so that memory follows the front and not the volume.
+// A sparse phi: only tiles near the front are stored, so that memory grows with the front and not with the volume.
 //
-// A tile is stored from when it is added to a set of active tiles, or imported, until `release_far_tiles` finds that it is
-// in no set and that the front is far. A tile that is not stored has |phi| = far everywhere, and a stored one begins so.
-// The functions here are those of level_set_tile.cuh, level_set_reinit.cuh and level_set_support.cuh for a phi in rows.
+// A tile becomes stored when it is imported or added to a set of active tiles, and stays so until `release_far_tiles` finds
+// that it is in no set and far from the front. A tile that is not stored has |phi| = far everywhere, and a newly stored
+// tile starts with the same values. The functions here are the counterparts of those in level_set_tile.cuh,
+// level_set_reinit.cuh and level_set_support.cuh, which are for a phi in rows.
 #pragma once
 #include "level_set_reinit.cuh"
 
@@ -17,12 +18,13 @@ struct SparsePhi : SparsePhiArguments {
     {
         return {i % tiles_x, i / tiles_x % tiles_y, i / tiles_x / tiles_y};
     }
-    // Returns an entry of the table. Other warps may store tiles meanwhile: their values are seen with the entry.
+    // Returns an entry of the table. Other warps may store tiles meanwhile: a thread that sees the entry also sees the
+    // tile's values.
     __device__ __forceinline__ u32 entry(u32 index) const
     {
         return cuda::atomic_ref<u32, cuda::thread_scope_device>(table[index]).load(cuda::memory_order_acquire);
     }
-    // Returns |phi| = far with the sign that an entry of a tile says which is not stored.
+    // Returns the phi of a tile that is not stored: `far`, with the sign that its entry gives.
     __device__ __forceinline__ float far_value(u32 entry) const { return entry == FAR_INSIDE ? -far : far; }
     // Returns the values of a stored tile, of this phi or of phi number `number`.
     __device__ __forceinline__ float *values_of(u32 entry, u32 number) const
@@ -33,14 +35,14 @@ struct SparsePhi : SparsePhiArguments {
     // Returns the position of a voxel within its tile.
     __device__ __forceinline__ static u32 place(u32 x, u32 y, u32 z) { return (z % TILE * TILE + y % TILE) * TILE + x % TILE; }
 
-    // Stores the tile with an index and the entry of one that is not stored; all lanes of a warp call it. Both phi are far
-    // everywhere. Returns the new entry, or the old one if there is no place.
+    // Gives a place to the tile with this index, whose `entry` says that it is not stored; all lanes of a warp call it.
+    // Both phi start as `far` everywhere. Returns the new entry, or the old one if there is no free place.
     __device__ __forceinline__ u32 store_tile(u32 index, u32 entry, u32 lane) const
     {
         u32 free = 0;   // the number of free places before
         if (lane == 0) {
             free = atomicSub(counts, 1);
-            // No place is freed by the kernels that take some, so that nobody else could have had this one.
+            // Kernels that take places never free any, so nobody else could have used the place that this lane did not get.
             if (static_cast<int>(free) <= 0) atomicAdd(counts, 1), counts[1] = 1;
         }
         free = __shfl_sync(ALL_LANES, free, 0);
@@ -120,9 +122,9 @@ __device__ __forceinline__ void copy_half(const SparsePhi &from, const SparsePhi
     for (u32 i = lane; i < QUADS; i += WARP) target[i] = __ldcg(source + i);
 }
 
-// Adds the affected tiles to a set, and stores those that are not. If there is no place for one, `not_done` is the first
-// iteration that is not done any more: not the one under way, whose other warps may begin it later, but the next; after an
-// iteration the same one, so that nothing follows it, or 1. All lanes of a warp call it.
+// Adds the affected tiles to a set, and gives a place to those that are not stored. If there is no place, iterations end
+// before iteration `not_done`. During an iteration this is the next one, because other warps may only begin the current one
+// later; after an iteration it is that same one, so that nothing follows it, or 1. All lanes of a warp call it.
 template <bool VOLUME>
 __device__ __forceinline__ void push_affected(const SparsePhi &phi, const TileLists &lists, const IterationContext &context,
                                               u64 not_done, u32 set, TileIndex t, u32 affected, u32 lane)
@@ -192,8 +194,8 @@ struct Sides {
         is_near = is_near || fabsf(value) <= width;
         all_inside = all_inside && value < 0.0f, all_outside = all_outside && !(value < 0.0f);
     }
-    // Returns the entry of the tile of which a warp's lanes have the voxels if it is far from the front, else 0, which is that
-    // of a stored tile; all of them call it.
+    // For a tile whose voxels are distributed over the lanes: returns FAR_OUTSIDE or FAR_INSIDE if the tile is far from the
+    // front, else 0, which is an entry of a stored tile. All lanes of a warp call it.
     __device__ __forceinline__ u32 far_entry() const
     {
         const bool inside = __all_sync(ALL_LANES, all_inside), outside = __all_sync(ALL_LANES, all_outside);
@@ -202,8 +204,9 @@ struct Sides {
     }
 };
 
-// Releases the tiles that are not in a set, the next one, and whose voxels are all on one side and far from the front; all
-// threads of a grid call it. Only those are looked at that were in one of the `sets` sets before: others have not changed.
+// Releases the tiles that are not in `set`, the next set, and whose voxels are all on one side and far from the front; all
+// threads of a grid call it. It only examines tiles that were in one of the `sets` previous sets, because others have not
+// changed.
 __device__ __forceinline__ void release_far_tiles(const SparsePhi &phi, const TileLists &lists, u32 set, u32 sets)
 {
     auto has_left = [&](u32 index) {

@@ -3,8 +3,8 @@
 #pragma once
 #include "level_set_sparse.cuh"
 
-// NearTiles has the sizes of what a warp does in activate_near_tiles(): as many adjacent tiles as make a row of them
-// one request, and their sides.
+// The sizes of a warp's work in activate_near_tiles(): the sides of a tile, and the number of adjacent tiles, so many that
+// one row of them is one memory request.
 template <bool VOLUME>
 struct NearTiles {
     static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TILES = WARP / SIDE, DEPTH = VOLUME ? TILE : 1;
@@ -71,8 +71,8 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     ConvergenceState &convergence = *context.convergence;
     u64 near = 0, squares = 0;
     bool done = true;
-    // 1. The statistics are read from the last iteration backwards, one a lane. The voxels inside after an iteration are
-    //    those after the last one less the later changes.
+    // 1. The statistics are read from the last iteration backwards, one iteration per lane. The number of voxels inside
+    //    after an iteration is the number after the last one, minus the later changes.
     long long inside =
         __ldcg(&convergence.inside[context.iteration & 1]) + __ldcg(&context.statistics_of(context.iteration)->inside);
     long long inside_sum = 0, most = 0, fewest = 0x7FFFFFFFFFFFFFFFll;
@@ -91,7 +91,7 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
         }
         inside -= __shfl_sync(ALL_LANES, later, WARP - 1);
     }
-    // 2. The sums and extremes of all lanes are made. Nothing is counted unless all of these iterations were done.
+    // 2. The sums and extremes over all lanes are computed. Nothing is counted unless all of these iterations were done.
     if (!__all_sync(ALL_LANES, done)) return;
     near = lanes_total(near), squares = lanes_total(squares), inside_sum = lanes_total(inside_sum);
 #pragma unroll
@@ -111,9 +111,9 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
         convergence.most = interval_most, convergence.fewest = interval_fewest;
         return;
     }
-    // 4. The interval is over, and the criterion is tested. The front is at rest if the mean number of voxels inside drifts
-    //    little from the interval before, that number oscillates little within this one, and phi changes little near the
-    //    front. The first interval has none before it and never ends the run.
+    // 4. The interval is over, and the criterion is tested. The front is at rest if the mean number of voxels inside has
+    //    drifted little since the previous interval, the number oscillates little within this one, and phi changes little
+    //    near the front. The first interval has no previous one and never ends the run.
     const u64 last = convergence.inside_before;
     const double near_total = static_cast<double>(max(near, static_cast<u64>(1)));
     const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / near_total;
@@ -170,9 +170,10 @@ __device__ __forceinline__ void write_mask(const PHI &phi, unsigned char *mask, 
     for (u32 x = lane; x < setup.width; x += WARP) to[x] = line[x] < 0.0f ? 255 : 0;
 }
 
-// Counts, in a row, the voxels in the middle of the object: found[0], in device memory, those that are inside with all
-// their neighbours along the axes, found[1] those of them whose intensity is farther from T than `inner`. A neighbour
-// beyond the border is inside as the voxel is. All lanes of a warp call it. src/level_set/outcome.rs says what for.
+// Counts, in a row, the voxels in the middle of the object, in device memory: found[0] counts the voxels that are inside
+// together with all their neighbours along the axes; found[1] counts those of them whose intensity is farther from T than
+// `inner`. A neighbour beyond the border counts as inside. All lanes of a warp call it. src/level_set/outcome.rs says what
+// for.
 template <typename PIXEL, typename PHI>
 __device__ __forceinline__ void count_fit(const PHI &phi, const PIXEL *image, const LevelSetSetup &setup, float inner,
                                           bool volume, u64 *found, u64 row, u32 lane)

@@ -1,11 +1,11 @@
 // Tiles of 8 x 8 x 8 voxels (16 x 16 pixels in slices): the list of active tiles, which the device makes, and an
 // iteration of one tile.
 //
-// An iteration, or a reinitialisation with all its steps, works on one set of active tiles. Sets are numbered; what
-// works on set s adds tiles to set s + 1. An iteration, or a step of a reinitialisation, reads one phi and writes the
-// other. A tile that left the set is copied, so that both phi agree outside of it. A stamp keeps a tile from being in a
-// set twice. The order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to
-// four planes of a volume (see TileSplit), 16 x 8 pixels of a slice.
+// An iteration, or a reinitialisation with all its steps, works on one set of active tiles. Sets are numbered; the work on
+// set s adds tiles to set s + 1. An iteration, or a step of a reinitialisation, reads one phi and writes the other. A tile
+// that has left the set is copied, so that both phi agree outside the set. A stamp keeps a tile from being in a set twice.
+// The order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to four planes of
+// a volume (see TileSplit), 16 x 8 pixels of a slice.
 #pragma once
 #include "level_set_update.cuh"
 #include <cuda/atomic>
@@ -30,16 +30,16 @@ __device__ __forceinline__ TileIndex unpack_tile(u64 packed)
             static_cast<u32>(packed >> 2 * TILE_BITS)};
 }
 
-// A TilePart is what a warp updates of a tile: `planes` planes of a volume from plane `first` on, or the half of a
-// slice's tile from row `first` on.
+// A TilePart is the part of a tile that a warp updates: `planes` planes from plane `first` on in a volume, or the half tile
+// from row `first` on in a slice.
 struct TilePart {
     TileIndex t;
     u32 first, planes;
 };
 
-// A TileSplit says into how many parts tiles are split. A warp updates its planes one after another; while there is a
-// warp for each part, that time decides. With more parts than warps, the total number of planes of a warp's parts
-// counts, and the cost to begin each part.
+// A TileSplit is the number of parts into which each tile is split. A warp updates the planes of a part one after another.
+// If there is a warp for each part, the planes per part determine the time; with more parts than warps, it is the total
+// number of planes of a warp's parts, plus the cost of starting each part.
 struct TileSplit {
     u32 parts, planes;   // of a tile; of a part, at most
     u32 reciprocal;   // 2^32 / parts, rounded up: exact for 3 up to 2^31 parts
@@ -66,8 +66,8 @@ struct TileSplit {
     }
 };
 
-// A PrefetchedEntry is a warp's first list entry, loaded from device memory for every possible number of parts per tile
-// before that number is known: one round trip to memory for all.
+// A PrefetchedEntry is a warp's first list entry. It is loaded for every possible number of parts per tile before that
+// number is known, so that all loads together cost one round trip to device memory.
 struct PrefetchedEntry {
     u64 halves, thirds, quarters, eighths;
 
@@ -85,12 +85,12 @@ struct PrefetchedEntry {
     }
 };
 
-// Waits at a grid barrier; all threads of all blocks, which must be resident together, call it. No block passes before
-// all have reached it, and what they wrote to device memory before it all see after it. `arrivals`, in device memory,
-// is 0 before the first barrier of a launch; `all` is the number of blocks times the number of barriers so far, this
-// one included. (Turing's copies to shared memory go through the first-level cache; the fence empties it.
-// cooperative_groups' grid.sync() waits for the counter's old value before it first looks at the new one: one more way
-// to the counter and back.)
+// Waits at a grid barrier; all threads of all blocks call it, and all blocks must be resident at once. No block passes
+// before all have reached it, and writes to device memory before the barrier are visible to all after it. `arrivals`, in
+// device memory, is 0 before the first barrier of a launch; `all` is the number of blocks times the number of barriers so
+// far, including this one. (On Turing, copies to shared memory go through the L1 cache, which the fence invalidates. The
+// grid.sync() of cooperative_groups would cost another round trip: it waits for the counter's old value before it first
+// reads the new one.)
 __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
 {
     __syncthreads();
@@ -126,7 +126,8 @@ struct TileLists : TileListArguments {
         return stamps + static_cast<u64>(set & 1) * tiles + index(t);
     }
 
-    // Adds a tile to a set, unless it is in it; each thread that has a tile calls it. Returns whether it was added.
+    // Adds a tile to a set, unless the set already has it; each thread that has a tile calls it. Returns whether the tile
+    // was added.
     __device__ __forceinline__ bool push(u32 set, TileIndex t) const
     {
         if (atomicExch(stamp(set, t), set + 1) == set + 1) return false;
@@ -157,8 +158,9 @@ struct TileLists : TileListArguments {
     }
 };
 
-// Adds the affected tiles of a phi in rows to a set; all lanes of a warp call it. (level_set_sparse.cuh has the function
-// of a sparse phi, for which the context and the u64 are, as for all functions below that have a phi for an argument.)
+// Adds the affected tiles of a phi in rows to a set; all lanes of a warp call it. (The context and the u64 are unused here:
+// level_set_sparse.cuh has a function of the same signature for a sparse phi, as for all functions below with a phi as an
+// argument.)
 template <bool VOLUME>
 __device__ __forceinline__ void push_affected(const float *, const TileLists &lists, const IterationContext &, u64, u32 set,
                                               TileIndex t, u32 affected, u32 lane)
@@ -201,7 +203,7 @@ struct TileActivity {
         if (fabsf(before) <= setup.band_width && fabsf(__fsub_rn(after, before)) > setup.activity_threshold)
             affected |= affected_by_voxel;
     }
-    // Returns the union over a warp, whose lanes all call it and all get it.
+    // Returns the union over all lanes of a warp, in each of them; all lanes call it.
     __device__ __forceinline__ u32 warp_union() const
     {
         u32 all = affected;
@@ -212,9 +214,9 @@ struct TileActivity {
     }
 };
 
-// Does what TileActivity::record() and PartialStatistics::add() do, for a lane's two voxels, of which it owns some. Few
-// voxels change sides. phi is never -0, so the sign is a bit. Changes are scaled by a power of two before they are
-// squared, which gives the same squares.
+// Does the work of TileActivity::record() and PartialStatistics::add() for a lane's two voxels, as far as the lane owns
+// them. It is fast for the usual case that no voxel changes sides. phi is never -0, so the sign bit is the side. Changes
+// are scaled by a power of two before they are squared, which gives the same squares.
 __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, const bool (&own)[2],
                                                  const float (&before)[2], const float (&after)[2],
                                                  const u32 (&affected)[2], PartialStatistics &stats,
@@ -349,8 +351,9 @@ __device__ __forceinline__ float phi_at(const float *phi, const LevelSetSetup &s
     return __ldcg(phi + static_cast<u64>(z * setup.height + y) * setup.pitch + x + LEAD);
 }
 
-// Farther reads the values of phi two voxels from a voxel, which shared memory does not hold, from device memory; beyond
-// the image they repeat the border's. `beside` are the voxel's neighbours: before and after it along x, y and z.
+// Farther reads the values of phi two voxels away from a voxel from device memory, because shared memory does not hold
+// them; beyond the image they repeat the border's values. `beside` are the voxel's neighbours: before and after it along x,
+// y and z.
 template <bool UNIT, typename PHI>
 struct Farther {
     const LevelSetSetup &setup;
@@ -366,7 +369,7 @@ struct Farther {
         const u32 to_z = clamp_index(z + (axis == 2 ? steps : 0), static_cast<int>(setup.depth));
         return phi_at(from, setup, to_x, to_y, to_z);
     }
-    // Makes the voxel's differences along an axis of second order. They are to the voxel, and have the factor 4.
+    // Makes the voxel's differences along an axis second-order. Each is a neighbour minus the voxel, times 4.
     __device__ __forceinline__ void make_second_order_along(int axis, float &after4, float &before4) const
     {
         const float inverse = axis == 0 ? setup.inv_dx : axis == 1 ? setup.inv_dy : setup.inv_dz;
@@ -378,8 +381,8 @@ struct Farther {
     }
 };
 
-// BorderNormals are the normals of the outermost faces of a part towards -x and -y. Each lane of a warp has one of 32
-// for each: of (row, plane) and of (column, plane). Planes that the part does not have give values that are not read.
+// BorderNormals are the normals of a part's outermost faces towards -x and -y. There are 32 for each direction, one per
+// lane: for (row, plane) and for (column, plane). Planes that the part does not have give values that are not read.
 template <bool UNIT>
 struct BorderNormals {
     float x, y;

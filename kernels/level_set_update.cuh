@@ -47,7 +47,7 @@ __device__ __forceinline__ float difference4(float after, float here4, float inv
     return scaled<UNIT>(__fmaf_rn(4.0f, after, -here4), inverse_spacing);
 }
 
-// Returns the number nearer to 0 of two of the same sign, and 0 for others.
+// Returns the argument nearer to 0 if both have the same sign, else 0.
 __device__ __forceinline__ float minmod(float a, float b)
 {
     return __fmul_rn(a, b) > 0.0f ? (fabsf(a) < fabsf(b) ? a : b) : 0.0f;
@@ -92,12 +92,12 @@ struct alignas(16) EdgePixel {
 template <typename PIXEL>
 constexpr bool HAS_EDGES = cuda::std::is_same<PIXEL, EdgePixel>::value;
 
-// A FirstOrder stands for what would make differences of second order, where the image has no EdgePixels.
+// A FirstOrder takes the place of `farther` if the image has no EdgePixels: differences stay first-order.
 struct FirstOrder {};
 
-// A VoxelUpdate is the update of one voxel under way: a quarter of the speed, and the square of four times the
-// gradient, which is summed one side after another. Powers of two change no digit unless a result is subnormal;
-// src/level_set/plan.rs keeps setup.intensity_gain from being so.
+// A VoxelUpdate is the update of one voxel under way: a quarter of the speed, and the square of four times the gradient,
+// which is summed one side after another. Powers of two change no digit unless a result is subnormal; src/level_set/plan.rs
+// keeps setup.intensity_gain from becoming subnormal.
 template <typename PIXEL>
 struct VoxelUpdate {
     float old, speed;
@@ -125,9 +125,9 @@ struct VoxelUpdate {
         min_difference = both_sides ? __uint_as_float(0xFF800000u) : 0.0f;
         downwards = !both_sides && speed < 0.0f;   // where the speed is 0, either is right
     }
-    // Adds the side after the voxel and the one before it along an axis, whose differences to the voxel, times four and over
-    // the spacing, are after4 and before4. Those of the upwind gradient and of the edge term are made of second order near
-    // the front, by `farther`, where the image has EdgePixels.
+    // Adds the sides after and before the voxel along an axis; after4 and before4 are their differences to the voxel, times
+    // four and divided by the spacing. If the image has EdgePixels, `farther` makes the differences of the upwind gradient
+    // and of the edge term second-order near the front.
     template <typename FARTHER>
     __device__ __forceinline__ void add_axis(int axis, float after4, float before4, const FARTHER &farther)
     {
@@ -220,9 +220,9 @@ struct IterationContext : IterationArguments {
         return statistics + (number & ring);
     }
 
-    // Returns whether this iteration is to be done, which is the same in all threads. All of them call it, after the
-    // launch ahead is over. One thread of the grid records that the iteration is done, and how many voxels were inside
-    // before it; or that iterations end here.
+    // Returns whether this iteration is to be done, the same in all threads of the grid. All of them call it, after the
+    // previous launch has ended. One thread of the grid records that the iteration is done and how many voxels were inside
+    // before it, or that iterations end here.
     __device__ __forceinline__ bool begin() const
     {
         const u64 stopped = __ldcg(&convergence->stopped);
@@ -236,7 +236,7 @@ struct IterationContext : IterationArguments {
         }
         return !over;
     }
-    // Returns whether what follows this iteration is to be done: a reinitialisation or the stopping criterion.
+    // Returns whether the work that follows this iteration (a reinitialisation, or the stopping criterion) is to be done.
     __device__ __forceinline__ bool continues() const
     {
         const u64 stopped = __ldcg(&convergence->stopped);

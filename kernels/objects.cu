@@ -1,14 +1,10 @@
-// Objects: many fronts at once, a label and a distance for each voxel. Definitions are those of src/objects/scalar.rs and
-// src/objects/statistics.rs, with the same bits.
+// Objects: many fronts at once, with a label and a distance for each voxel. src/objects/scalar.rs and
+// src/objects/statistics.rs have the definitions; the bits are the same.
 //
-//   clear     the objects before anything is known of them
-//   begin     the distances of the starts
-//   iterate   one iteration
-//   sums      the sums over the voxels of each object
-//   means     the means of each object and its background, and its score
-//   moved     the voxels that each object has gained or lost since the fronts were judged last, and the way of its front in
-//             the last iteration
-//   rest      whether an object has moved by more than the tolerance; the labels that are judged next time
+//   clear the objects before anything is known of them begin the distances of the starts iterate one iteration sums the
+//   sums over the voxels of each object means the means of each object and its background, and its score moved the voxels
+//   that each object has gained or lost since the last check of the stopping criterion, and the path of its front in the
+//   last iteration rest whether an object has moved by more than the tolerance; the labels for the next check
 #include "block_scan.cuh"
 #include "objects.h"
 
@@ -37,8 +33,8 @@ __device__ __forceinline__ void indices_around(const isoline_ob_job &job, const 
     around[5] = at.z + 1 < job.depth ? at.index + slice : at.index;
 }
 
-// Calls visit(place, is_inside) with the voxels of the block's tile, one after the other for each thread. All threads of a
-// block call it as often.
+// Calls visit(place, is_inside) with the voxels of the block's tile, one after another in each thread, the same number of
+// times in all threads of a block.
 template <typename VISIT>
 __device__ __forceinline__ void for_each_of_tile(const isoline_ob_job &job, VISIT visit)
 {
@@ -52,7 +48,7 @@ __device__ __forceinline__ void for_each_of_tile(const isoline_ob_job &job, VISI
     }
 }
 
-// Makes the sums of an object those of no voxels.
+// Resets the sums of an object to those of an empty object.
 __device__ __forceinline__ void clear_sums(isoline_ob_object &object)
 {
     object.sum_of_voxels = object.sum_of_levels = 0;
@@ -106,8 +102,8 @@ __device__ __forceinline__ float score_at(const isoline_ob_score &line, u32 leve
     return score > -1.0f ? score : -1.0f;
 }
 
-// Returns the distance of a voxel that is not beside a front, from those around it: the solution of |grad d| = 1 with
-// differences towards the front, at most `far`.
+// Returns the distance of a voxel that is not beside a front, from the distances around it: the upwind solution of |grad d|
+// = 1, at most `far`.
 __device__ __forceinline__ float distance_from(const isoline_ob_job &job, const float (&around)[SIDES])
 {
     float near[3], spacing[3], weight[3];
@@ -117,7 +113,7 @@ __device__ __forceinline__ float distance_from(const isoline_ob_job &job, const 
         const float before = around[2 * axis], behind = around[2 * axis + 1];
         near[axis] = weight[axis] > 0.0f ? (before < behind ? before : behind) : job.far;
     }
-    // The nearest first; of equal ones the order of the axes.
+    // Sort by distance; equal distances stay in the order of the axes.
     const auto order = [&](u32 a, u32 b) {
         if (near[b] < near[a]) {
             cuda::std::swap(near[a], near[b]);
@@ -147,8 +143,8 @@ struct Voxel {
     float distance;
 };
 
-// Returns a voxel beside a front after an iteration: of the labels around it the one with the smallest phi after the step,
-// and half of that by which it is the smallest.
+// Returns a voxel beside a front after an iteration: among the labels around it, the one with the smallest phi after the
+// step, and as its distance half the gap to the second smallest phi.
 __device__ __forceinline__ Voxel evolved(const isoline_ob_job &job, Voxel old, const u32 (&labels)[SIDES],
     const float (&distances)[SIDES], u32 level, u32 facts)
 {
@@ -170,10 +166,10 @@ __device__ __forceinline__ Voxel evolved(const isoline_ob_job &job, Voxel old, c
         return __fsub_rn(__fadd_rn(phi, __fmul_rn(curvature_weight, laplacian)), __fmul_rn(image_weight, score));
     };
     const float infinity = cuda::std::numeric_limits<float>::infinity();
-    // The front is at most as far from the voxel as the neighbour on its other side.
+    // The front is at most as far away as the neighbour on its other side.
     float least = q(old.label), second = infinity, most = infinity;
     u32 best = old.label;
-    // One copy of the code serves all places: most voxels have two labels around them.
+    // The loop is not unrolled: most voxels have only two labels around them.
     #pragma unroll 1
     for (u32 place = 0; place < SIDES; ++place) {
         u32 label = 0;
@@ -198,7 +194,7 @@ __device__ __forceinline__ Voxel evolved(const isoline_ob_job &job, Voxel old, c
     return Voxel{best, distance < most ? distance : most};
 }
 
-// Returns whether a voxel changed in the last iteration in the block's tile or one that shares a face with it.
+// Returns whether a voxel changed in the last iteration, in the block's tile or in a tile that shares a face with it.
 __device__ __forceinline__ bool may_change(const isoline_ob_job &job)
 {
     const u32 tile = blockIdx.x, row = job.tiles[0], slice = row * job.tiles[1], thread = threadIdx.x;
@@ -265,7 +261,7 @@ __device__ __forceinline__ void add_run(isoline_ob_object &object, const Place &
     atomicAdd(&object.sum_of_levels, levels);
     const u32 ends[6] = {start.x, start.y, start.z, ~(start.x + length - 1), ~start.y, ~start.z};
     for (u32 i = 0; i < 6; ++i) {
-        // Most runs lie within the box of those before.
+        // Most runs are within the bounding box so far: a plain read then saves the atomic.
         if (ends[i] < *const_cast<volatile u32 *>(&object.ends[i])) atomicMin(&object.ends[i], ends[i]);
     }
 }
@@ -288,7 +284,7 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_sums(isoline
     });
 }
 
-// The window around the bounding box of an object, of which only voxels on a grid are looked at.
+// The window around the bounding box of an object. Only the voxels on a grid in it are sampled.
 struct Window {
     u32 first[3], steps[3], counts[3];
 };
@@ -298,7 +294,7 @@ __device__ __forceinline__ u64 voxels_of(const Window &window)
     return static_cast<u64>(window.counts[0]) * window.counts[1] * window.counts[2];
 }
 
-// Returns the window with steps that keep the number of voxels within bounds: the longest axis is thinned first.
+// Returns the window with sampling steps that limit the number of voxels: the longest axis is thinned first.
 __device__ __forceinline__ Window window_of(const isoline_ob_job &job, const u32 (&ends)[6])
 {
     const u32 shape[3] = {job.width, job.height, job.depth};
@@ -321,7 +317,8 @@ __device__ __forceinline__ Window window_of(const isoline_ob_job &job, const u32
     return window;
 }
 
-// Returns the mean of the voxels of a window that no object has and that are at most `limit`, or `otherwise`.
+// Returns the mean of the window's samples that belong to no object and are at most `limit`, or `otherwise` if there are
+// none.
 __device__ __forceinline__ double mean_below(const isoline_ob_job &job, const Window &window, double limit, double otherwise)
 {
     // Levels are whole numbers.
@@ -354,7 +351,7 @@ __device__ __forceinline__ isoline_ob_score score_between(double mean, double ba
     return {static_cast<float>(gain), static_cast<float>(offset)};
 }
 
-// Block OB_THREADS, grid: objects. The means of an object from its sums, which are then 0 again, and its score.
+// Block OB_THREADS, grid: objects. Computes the means of an object from its sums, resets the sums, and computes the score.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isoline_ob_job job)
 {
     const u32 label = blockIdx.x + 1;
@@ -380,7 +377,7 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isolin
     }
     const double shift = __dmul_rn(OB_SMALLEST_SHIFT, fabs(__dsub_rn(mean, background)));
     const auto stays = [&](double now, double used) { return fabs(__dsub_rn(now, used)) <= shift; };
-    // Without a background, which is NaN then, the score does not depend on the mean.
+    // If there is no background, it is NaN, and the score does not depend on the mean.
     const bool has_none = isnan(background) && isnan(object.used_background);
     const bool keeps =
         !is_first && (has_none || (stays(mean, object.used_mean) && stays(background, object.used_background)));
@@ -403,12 +400,13 @@ __device__ __forceinline__ u32 way_of(const Voxel &now, const Voxel &old)
     return __float2uint_rz(__fmul_rn(way, static_cast<float>(OB_WAY_PARTS)));
 }
 
-// Block OB_THREADS, grid: tiles. Counts the voxels of objects[] that have another label than when the fronts were judged
-// last, answers whether one of them is two voxels or more from where its label was then, and adds the ways of the last
-// iteration.
+// Block OB_THREADS, grid: tiles. Counts, for objects[], the voxels whose label differs from that at the last check; sets
+// the answer if one of them is two voxels or more away from the nearest voxel that had its new label then; and adds up the
+// paths of the last iteration.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_moved(isoline_ob_job job)
 {
-    // With a tolerance of 0 nothing may have changed in the last iteration, neither beside a front nor elsewhere.
+    // With a tolerance of 0, the fronts are at rest only if the last iteration changed no voxel at all, beside a front or
+    // elsewhere.
     if (job.change_tolerance == 0.0 && threadIdx.x == 0 && job.changed[blockIdx.x]) *job.answer = 1;
     for_each_of_tile(job, [&](const Place &at, bool is_inside) {
         if (!is_inside) return;
@@ -431,7 +429,7 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_moved(isolin
     });
 }
 
-// Returns whether an object has moved by more than the tolerance, or would at its front's present speed.
+// Returns whether an object has moved by more than the tolerance, or would move so far at its front's present speed.
 __device__ __forceinline__ bool has_moved(const isoline_ob_job &job, const isoline_ob_object &object)
 {
     const double way = __dmul_rn(static_cast<double>(object.way), job.interval);
@@ -440,7 +438,7 @@ __device__ __forceinline__ bool has_moved(const isoline_ob_job &job, const isoli
     return job.depth == 1 ? square > most : __dmul_rn(square, gone) > __dmul_rn(most, size);
 }
 
-// Block OB_THREADS, grid: tiles. Answers whether an object has moved, makes its sums 0 again, and judged[] the labels.
+// Block OB_THREADS, grid: tiles. Answers whether an object has moved, resets its sums, and copies the labels to judged[].
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_rest(isoline_ob_job job)
 {
     const u64 threads = static_cast<u64>(gridDim.x) * OB_THREADS;

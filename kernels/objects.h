@@ -12,32 +12,34 @@ constexpr u32 OB_BACKGROUND = 0;   // the label of voxels without an object
 // The distance of voxels beside a front of the starts, as a share of the spacing across it.
 constexpr double OB_START_DISTANCE = 0.5;
 
-// The change of a distance that is left out, so that voxels at rest keep their bits.
+// Smaller changes of a distance are dropped, so that voxels at rest keep their bits.
 constexpr double OB_SMALLEST_CHANGE = 5e-3;
 
 // The slope at which the score falls where a voxel is brighter than its object's mean, as a share of the slope at which it
-// grows below. Without it a dim object would take bright neighbours, all of whose voxels are more than bright enough.
+// grows below. Without this fall a dim object would take over bright neighbours, because all their voxels are more than
+// bright enough for it.
 constexpr double OB_FALL = 0.5;
 
-// The changes of its label that a voxel makes with whole steps. Each further one halves its steps, so that a voxel between
-// two labels, to which none of the two fits better for long, comes to rest. Beyond the second number steps stay as they are.
+// The number of label changes that a voxel makes with full steps. Each further change halves its steps, so that a voxel
+// that alternates between two equally fitting labels comes to rest. After OB_MOST_CHANGES the steps stay as they are.
 constexpr u32 OB_FREE_CHANGES = 3, OB_MOST_CHANGES = 30;
 
 // A byte of each voxel on the device: the changes of its label, and whether it is of a start that stays.
 constexpr u32 OB_CHANGES = 0x7F, OB_STAYS = 0x80;
 
-// The most voxels of a window that are looked at: more do not make a mean better.
+// The most samples of a window: more would not make a mean better.
 constexpr u32 OB_SAMPLES = 8192;
 
-// The times that the background is measured before the first iteration, each time without the voxels that are nearer to the
-// object's mean.
+// The number of times that the background is measured before the first iteration, each time without the voxels that are
+// nearer to the object's mean than to the last background.
 constexpr u32 OB_FIRST_ROUNDS = 6;
 
-// The share of the difference between object and background by which one of the two means has to change before the score
-// does. Fronts come to rest so.
+// The score is updated only when one of the two means has changed by this share of the difference between object and
+// background, so that fronts come to rest.
 constexpr double OB_SMALLEST_SHIFT = 0.015625;
 
-// Ways of fronts are added as whole numbers of this many parts of the smallest spacing, so that the order does not count.
+// Paths of fronts are added as integers in units of the smallest spacing divided by this, so that the order of additions
+// does not matter.
 constexpr double OB_WAY_PARTS = 65536.0;
 
 // The largest level.

@@ -22,8 +22,8 @@ __device__ __forceinline__ bool sort_key(float pixel, u32 *key)
     return isfinite(pixel);
 }
 
-// Extends the range in device memory, range[0] to range[1], by the ranges `low` to `high` of a warp's lanes, which are
-// NO_MINIMUM and NO_MAXIMUM where they are of no pixel. All lanes call this; one pair of atomics.
+// Extends the range in device memory, range[0] to range[1], by the ranges `low` to `high` of a warp's lanes; a lane without
+// a pixel has NO_MINIMUM and NO_MAXIMUM. All lanes call it, and it costs one pair of atomics.
 __device__ __forceinline__ void extend_range(u32 low, u32 high, u32 *range)
 {
     for (u32 step = WARP / 2; step > 0; step /= 2) {

@@ -1,11 +1,9 @@
 // Region snakes (src/snake/cuda.rs launches these kernels).
 //
-//   levels_*        converts pixels to integer levels where they are none: f32 in 65536 levels, binary images, strided
-//                   device memory
-//   prefix_sums_*   sums over all pixels of a row before each of its sectors, snake_sums.cuh
-//   whole_*         sums over each target's window, snake_search.cuh
-//   search_*        searches targets with a thread block each, search_group_* with several blocks each; targets that
-//                   compete in their territories, snake_territory.cuh
+//   levels_* converts pixels that are not levels yet: f32 to 65536 levels, binary images, strided device memory
+//                   prefix_sums_* sums over all pixels of a row before each of its sectors, snake_sums.cuh whole_* sums
+//                   over each target's window, snake_search.cuh search_* searches targets with a thread block each,
+//                   search_group_* with several blocks each; targets that compete in their territories, snake_territory.cuh
 #include "common.cuh"
 #include "snake_search.cuh"
 

@@ -8,8 +8,8 @@
 // A row is divided into sectors of this many bytes, the unit in which the GPU reads memory; rows begin at a sector.
 constexpr u32 SECTOR_BYTES = 32;
 
-// A RegionSum is a sum over pixels of level z: their number, Σz and Σz². It is signed: that of an edge, which is over
-// the pixels left of it, is negative where the edge runs upwards.
+// A RegionSum is a sum over pixels of level z: their number, Σz and Σz². It is signed: the sum of an edge is over the
+// pixels left of it, and is negative if the edge runs upwards.
 struct RegionSum {
     i64 pixels, z, zz;
 };
@@ -27,8 +27,8 @@ struct LevelImage {
 
 constexpr u32 NOISE_GAUSSIAN = 0, NOISE_POISSON = 1, NOISE_GAMMA = 2, NOISE_RAYLEIGH = 3, NOISE_BERNOULLI = 4;
 
-// The smallest variance that counts is that of the rounding of integer pixels: a flat region would cost -infinity. The
-// smallest mean keeps a black one from that.
+// The variance is bounded below by the variance of rounding to integers, because a flat region would cost -infinity. The
+// lower bound of the mean does the same for a black region.
 constexpr double MIN_VARIANCE = 1.0 / 12.0, MIN_MEAN = 1e-3;
 
 // ------------------------------------------------------------------------------------------------ search
@@ -57,8 +57,8 @@ struct DeviceTarget {
     u32 phase, status;         // PHASE_..., STATUS_...
 };
 
-// A GroupControl is what the blocks of a group tell each other by, in device memory; 0 before a launch. Its 64 bytes
-// keep the counters of groups apart.
+// A GroupControl holds what the blocks of a group communicate, in device memory; 0 before a launch. Its 64 bytes keep the
+// counters of different groups in different sectors.
 struct GroupControl {
     u32 arrived;        // how often a block of the group has arrived at a barrier in this launch
     u32 target_index;   // the target that the group searches
@@ -93,8 +93,8 @@ struct SearchJob {
 
 // ------------------------------------------------------------------------------------------------ workspace
 
-// The edge sums that a group's blocks add up together have three buffers: one is added to, one may still be read, and
-// one is set to 0.
+// The blocks of a group add up edge sums in three buffers: sums are added to one, one may still be read, and one is set to
+// 0.
 constexpr u32 SUM_BUFFERS = 3;
 
 // An EdgesBox is the bounding box of edges k to k + 31 and of the two nodes after them, in pixel corners.

@@ -61,7 +61,7 @@ struct Crossings : BlockState {
         const u32 previous = previous_of(node), next = next_of(node);
         const int2 a = nodes[previous], b = nodes[next], m = removal ? b : moved(node, candidate);
         const int2 before = nodes[previous_of(previous)], after = nodes[next_of(next)];
-        // 1. A lane each tests for a fold where the new edges join others or each other: at a, at the moved node, at b.
+        // 1. Three lanes test for a fold where the new edges join others or each other: at a, at the moved node, and at b.
         const int2 p = lane == 0 ? before : lane == 1 ? a : m;
         const int2 q = lane == 0 ? a : lane == 1 ? m : b;
         const int2 r = lane == 0 ? m : lane == 1 && !removal ? b : after;
@@ -79,11 +79,10 @@ struct Crossings : BlockState {
         return __any_sync(ALL_LANES, folded) || any_edge(a, m, b, 0, touches);
     }
 
-    // The changed polygon, the one with the changes that are tried together, is `next_nodes`; a node that goes has this
-    // x.
+    // The changed polygon, with all changes that are tried together, is `next_nodes`; a node to be removed has this x.
     static constexpr int GONE = -0x7FFFFFFF - 1;
 
-    // Return whether node i stays in the changed polygon, and whether it is another there.
+    // Return whether node i stays in the changed polygon, and whether it differs there.
     __device__ bool stays(u32 i) const { return next_nodes[i].x != GONE; }
     __device__ bool is_changed(u32 i) const { return !same(nodes[i], next_nodes[i]); }
 
@@ -114,8 +113,8 @@ struct Crossings : BlockState {
         }
         if (__any_sync(ALL_LANES, folded)) return true;
         for (u32 first = 0; first < count; first += warps * WARP) {
-            // 2. A lane each looks whether an edge is new, since few of many may be. Successive edges go to different
-            // warps.
+            // 2. Each lane checks whether one edge is new, since there may be only a few among many. Successive edges go to
+            //    different warps.
             const u32 edge = first + lane * warps + warp;
             const bool is_new = edge < count && stays(edge) && (is_changed(edge) || is_changed(next_of(edge)));
             // 3. The lanes test each new edge, from a to b, against the others.
@@ -123,7 +122,7 @@ struct Crossings : BlockState {
                 const u32 i = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * warps + warp;
                 const u32 j = changed_next(i);
                 const int2 a = next_nodes[i], b = next_nodes[j];
-                // The boxes are those of the old polygon, from whose nodes the new ones are up to the distance away.
+                // The boxes are those of the old polygon; new nodes are up to `distance` away from the old ones.
                 const bool touches = any_edge(a, b, b, target.distance, [&](u32 k) {
                     const int2 c = next_nodes[k];
                     if (k == i || k == j || c.x == GONE) return false;

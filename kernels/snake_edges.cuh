@@ -16,8 +16,8 @@ template <typename T, bool GROUP>
 __device__ __forceinline__ void Searcher<T, GROUP>::wait_at_barrier(bool sums)
 {
     if (GROUP && threadIdx.x == 0) {
-        // Volatile, so that they are read here only: the other threads read the values beside them while these are
-        // written.
+        // Volatile keeps the compiler from hoisting these loads, or merging them with loads of the values beside them,
+        // which other threads may read while thread 0 writes these.
         volatile u32 &buffer = current_buffer, &passed = barriers_passed;
         const u32 next = buffer + 1, number = passed + 1;
         if (sums) buffer = next < SUM_BUFFERS ? next : 0;
@@ -49,7 +49,7 @@ __device__ void Searcher<T, GROUP>::clear_sums(u32 which)
 template <typename T, bool GROUP>
 __device__ __forceinline__ void Searcher<T, GROUP>::add_number(u32 index, i64 number)
 {
-    // A pointer that is known to be global lets the addition go without an answer, and without code for shared memory.
+    // With a pointer that is known to be global, the atomic addition needs no return value and no code for shared memory.
     i64 *to = &sum_buffer(buffer_after(1))->pixels + index;
     __builtin_assume(__isGlobal(to));
     if (!GROUP) *to = number;
@@ -90,7 +90,7 @@ Searcher<T, GROUP>::partition(u32 bundles, int longest, EdgeOf edge_of) const
     int y0 = 0, y1 = 0;
     if (lane < bundles) edge_of(lane, 0, a, b, y0, y1);
     const u32 mine = static_cast<u32>(y1 - y0), all = lanes_total(mine), spare = warps - bundles;
-    // A rough estimate: parts that are a little too long or too many do no harm, too few would.
+    // A rough estimate suffices: parts that are a little too long, or a few too many, do no harm; too few would.
     const u32 rows = (static_cast<u32>(__fdividef(static_cast<float>(all), static_cast<float>(spare))) / 4 + 1) * 4;
     u32 parts = static_cast<u32>(__fdividef(static_cast<float>(mine), static_cast<float>(rows)));
     while (parts * rows < mine) parts++;

@@ -39,9 +39,9 @@ struct Searcher : Crossings {
 
     // --- sums: snake_edges.cuh ---------------------------------------------------------------------------------------
 
-    // The barrier of the group's blocks, in two parts or as one: what they wrote before it, all see after it. Between
-    // the parts a block may do what needs nothing of the others. `sums` says that the sums of the next buffer were
-    // added to before the barrier; after it that buffer is the current one.
+    // The barrier of the group's blocks, in two parts or as one: writes before it are visible to all after it. Between the
+    // two parts a block may do work that does not depend on the others. `sums` says that sums were added to the next buffer
+    // before the barrier; that buffer becomes the current one.
     __device__ void arrive_at_barrier();
     __device__ void wait_at_barrier(bool sums);
     __device__ void group_barrier(bool sums);
@@ -62,8 +62,8 @@ struct Searcher : Crossings {
     __device__ RegionSum sum_at(u32 index) const
     {
         const i64 *at = &sum_buffer(current_buffer)[index].pixels;
-        // These are sums of other blocks: they must not come from the first-level cache, which still has the buffer's
-        // old sums.
+        // Other blocks added to these sums, so the loads must bypass the L1 cache, which may still have the buffer's old
+        // sums.
         if (GROUP) return {__ldcg(at), __ldcg(at + 1), __ldcg(at + 2)};
         return {at[0], at[1], at[2]};
     }
@@ -71,8 +71,8 @@ struct Searcher : Crossings {
     // Sets the sums of a buffer to 0; each block of the group has a part.
     __device__ void clear_sums(u32 which);
 
-    // Adds to one number of the next buffer's sums, of which there are NUMBERS_PER_SUM each. A block that is alone
-    // stores it instead. One thread calls it.
+    // Adds to one number in the next buffer, where each sum has NUMBERS_PER_SUM numbers. A block that searches alone stores
+    // it instead. One thread calls it.
     __device__ void add_number(u32 index, i64 number);
 
     // Returns the number of rows of the polygon's longest edge. Every warp computes it.
@@ -81,9 +81,9 @@ struct Searcher : Crossings {
     // A *bundle* is a few edges that pass nearly the same rows: those between one neighbour of a node and the node's
     // eight candidate positions, or a single edge. A *part* is some of a bundle's rows, which one warp sums.
 
-    // A Partition is how the rows of all bundles are divided into parts. `by_rows`: all parts have the same number of
-    // rows, a bundle has one part or more, and each lane knows those of the bundle with its number; else all bundles
-    // have the same number of parts. It is in registers.
+    // A Partition is how the rows of all bundles are divided into parts. With `by_rows` all parts have the same number of
+    // rows, a bundle has one or more parts, and each lane holds the number of parts of the bundle with the lane's number;
+    // otherwise all bundles have the same number of parts. It is in registers.
     struct Partition {
         bool by_rows;
         u32 rows_per_part;
@@ -152,7 +152,7 @@ struct Searcher : Crossings {
 
     // --- choices: snake_choice.cuh -----------------------------------------------------------------------------------
 
-    // A Prospect is what is known of a change before the sums are, in registers.
+    // A Prospect holds what is known of a change before its sums are known, in registers.
     struct Prospect {
         bool allowed;     // the change may be tried: a node may lie there, or three nodes are left
         RegionSum lost;   // the sum of the node's two edges, which the change replaces
@@ -172,8 +172,8 @@ struct Searcher : Crossings {
     // Copies the choices that the group's blocks have made of a split subset to the block's own arrays.
     __device__ void collect_choices(Subset subset);
 
-    // Returns which of the candidate positions whose bits are set in `left` costs least; of equal ones the first. Their
-    // costs are in the lanes from `from` on. The lanes of a warp call it together, and all get it.
+    // Returns the cheapest of the candidate positions whose bits are set in `left`; among equal costs, the first. The costs
+    // are in the lanes from `from` on. The lanes of a warp call it together, and all get it.
     __device__ int cheapest(double cost, u32 left, u32 from) const;
 
     // Returns where a change puts node i. One thread calls it.
@@ -184,8 +184,8 @@ struct Searcher : Crossings {
 
     // --- changes -----------------------------------------------------------------------------------------------------
 
-    // Returns whether an item has a change that is among the `best` best ones. Unless these are all changes, they are
-    // ranked. One thread calls it.
+    // Returns whether an item has a change among the `best` best ones. Changes are ranked unless `best` includes all of
+    // them. One thread calls it.
     __device__ bool is_tried(u32 item, u32 best, bool ranked) const
     {
         return choice[item] >= 0 && (!ranked || rank[item] < best);
@@ -222,8 +222,8 @@ struct Searcher : Crossings {
         return paid < target.cost && target.node_count - removed >= 3 && area > 0;
     }
 
-    // Makes the best changes of a subset together if they improve the criterion together, else the better half, and so
-    // on; returns whether any was made. `longest` is the most rows of an edge of the polygon.
+    // Applies the best changes of a subset together if they improve the criterion together; if not, it tries the better
+    // half of them, and so on. Returns whether any change was made. `longest` is the most rows of an edge of the polygon.
     __device__ __forceinline__ bool change(Subset subset, int longest)
     {
         // 1. Sum the edges that the changes would make.
@@ -232,7 +232,7 @@ struct Searcher : Crossings {
         if (subset.removal) sum_removals(subset, longest);
         else sum_moves(subset, longest);
         arrive_at_barrier();
-        // Between barriers: the last use of this counter is over, and the next has not begun.
+        // Here, between barriers, the last use of this counter is over, and the next one has not begun.
         if (threadIdx.x == 0) change_count = 0;
         // 2. Choose the best change of each node.
         choose(subset);
@@ -258,7 +258,7 @@ struct Searcher : Crossings {
         return true;
     }
 
-    // Takes all but the `best` best changes back from `next_nodes`. The block's barriers are in it.
+    // Undoes all but the `best` best changes in `next_nodes`. It contains barriers of the block.
     __device__ __noinline__ void keep_best(Subset subset, u32 best)
     {
         __syncthreads();
@@ -321,8 +321,8 @@ struct Searcher : Crossings {
 
     // --- nodes -------------------------------------------------------------------------------------------------------
 
-    // Returns `before` plus the number of threads of the block before this one that have the flag, and adds the number
-    // of all that have it to `before`. The block's barriers are in it.
+    // Returns `before` plus the number of previous threads of the block whose flag is set, and adds the number of all
+    // threads whose flag is set to `before`. It contains barriers of the block.
     __device__ u32 block_rank(bool flag, u32 &before)
     {
         __shared__ u32 counts[WARPS];
@@ -338,8 +338,8 @@ struct Searcher : Crossings {
         return rank;
     }
 
-    // Makes `count` nodes of the array `from` the polygon, copies them to `to`, the other one of `nodes` and
-    // `next_nodes`, and measures everything anew.
+    // Makes the `count` nodes of the array `from` the polygon, copies them to `to` (of `nodes` and `next_nodes`, the other
+    // array), and measures everything anew.
     __device__ __noinline__ void adopt(u32 count, const int2 *from, int2 *to)
     {
         __syncthreads();
@@ -410,8 +410,8 @@ struct Searcher : Crossings {
                 longest += distance;
                 if (!removal || !changed) continue;
             }
-            // 2. Here all moves are tried, or a removal improves the criterion, or none does. The iteration is over if
-            // there were removals to try, if no pixel is left inside, or if a node has moved.
+            // 2. At this point all moves have been tried, or a removal has improved the criterion, or no removal does. The
+            //    iteration is over if removals were tried, if no pixel is left inside, or if a node has moved.
             if (removal) break;
             if (target.inside.pixels == 0) {
                 status = STATUS_VANISHED;

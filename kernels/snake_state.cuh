@@ -9,8 +9,8 @@
 // removed.
 enum { PHASE_EVOLVE, PHASE_PRUNE };
 
-// Returns the number of sums in a buffer: those of two edges for each candidate position of each node of a subset,
-// which has at most half of all nodes and one.
+// Returns the number of sums in a buffer: two edges for each candidate position of each node of a subset, which has at most
+// half of all nodes plus one.
 __device__ __forceinline__ u64 sums_per_buffer(u32 count)
 {
     return (static_cast<u64>(count) / 2 + 1) * CANDIDATE_COUNT * 2;
@@ -25,8 +25,8 @@ __device__ __forceinline__ int2 candidate_offset(int candidate)
                      static_cast<int>((0x01A9u >> (2 * candidate)) & 3u) - 1);
 }
 
-// A Subset is the nodes for which a change is sought on one and the same polygon: `first`, `first + stride` (1 or 2),
-// ... below `end`, a removal of each or a move. An *item* is the number of a node within its subset.
+// A Subset is the nodes whose changes, moves or removals, are sought on the same polygon: `first`, `first + stride` (1 or
+// 2), ... below `end`. An *item* is the number of a node within its subset.
 struct Subset {
     u32 first, stride, end;
     bool removal;

@@ -1,4 +1,4 @@
-// Exact sums over polygons from the prefix sums of rows: those that src/snake/sums.rs defines, by other operations.
+// Exact sums over polygons from the prefix sums of rows: the sums that src/snake/sums.rs defines, computed in another way.
 //
 // The levels have 8 or 16 bits (T), and rows are `pitch` bytes apart, a multiple of a sector's 32. For each sector of a
 // row, and for one that begins at or after the row's end, 16 bytes of prefix sums are stored: Σz and Σz² over all
@@ -57,15 +57,15 @@ __device__ __forceinline__ void add_sector(const uint4 (&halves)[2], u64 &z, u64
     zz += sums.squares + wide_product(sums.high, 256u);
 }
 
-// A Corner is what gives the sum over the pixels of a row left of a pixel corner, fetched to a thread's registers.
+// A Corner holds the data for the sum over the pixels of a row left of a pixel corner, fetched to a thread's registers.
 struct Corner {
     ulonglong2 prefix_sum;   // of the sector that holds the corner
     uint4 halves[2];         // that sector's levels
     u32 x;                   // pixels left of the corner
 };
 
-// Starts to fetch what belongs to corner x of row y; unless it is `wanted`, to corner 0 of row 0, left of which there
-// is nothing. A thread starts several before it uses the first, because each waits for memory; so there are no
+// Starts to fetch the data of corner x of row y, or, unless it is `wanted`, of corner 0 of row 0, whose sum is 0. A thread
+// starts several fetches before it uses the first, to hide the latency of memory; for the same reason there are no
 // branches.
 template <typename T>
 __device__ __forceinline__ Corner fetch_corner(const LevelImage &image, u32 x, u32 y, bool wanted)
@@ -75,7 +75,7 @@ __device__ __forceinline__ Corner fetch_corner(const LevelImage &image, u32 x, u
     corner.x = wanted ? x : 0;
     const u64 row = wanted ? y : 0;
     const u32 sector = corner.x / PIXELS_PER_SECTOR;
-    // A sector that begins at the row's end does not exist, nor are its levels needed.
+    // A sector that begins at the row's end does not exist, and its levels are not needed.
     const u32 offset = corner.x % PIXELS_PER_SECTOR != 0 ? sector * SECTOR_BYTES : 0;
     const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (row * image.pitch + offset));
     corner.prefix_sum = __ldg(image.prefix_sums + (row * image.sectors + sector));
@@ -84,8 +84,8 @@ __device__ __forceinline__ Corner fetch_corner(const LevelImage &image, u32 x, u
     return corner;
 }
 
-// Returns a word of a sector without the sector's bits from number `bits` on; the word begins at the sector's bit
-// `from`. The instruction is one; shifts and masks are two or more.
+// Returns a word of a sector in which the sector's bits from number `bits` on are cleared; the word begins at the sector's
+// bit `from`. This is one instruction; shifts and masks would take two or more.
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
     const u32 keep = static_cast<u32>(max(bits - from, 0));
@@ -123,9 +123,8 @@ __device__ __forceinline__ RegionSum left_of(const LevelImage &image, u32 x, u32
 // Columns computes how many pixels are left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in
 // row k of the edge, counted from its upper end.
 //
-// In floating point everything but the quotient is exact: sides have up to 2^25 pixels, so numerators are below 2^52.
-// The quotient's error is far below 1: its nearest integer is the ceiling or the one before, which the exact remainder
-// decides.
+// In floating point everything but the quotient is exact: sides have up to 2^25 pixels, so numerators are below 2^52. The
+// quotient's error is far below 1, so its nearest integer is the ceiling or one less; the exact remainder decides which.
 struct Columns {
     int x;
     double dx, dy, denominator, inverse;

@@ -45,8 +45,8 @@ __device__ __forceinline__ bool has_corner(const Territory &territory, int2 p)
     return false;
 }
 
-// Returns what `rows_sum` does over the pixels of a territory, and numbers that depend on the rows alone: what is left
-// of an edge, clamped to a run, is counted from the row's beginning. They cancel in the sum over a polygon.
+// Does the same as `rows_sum` over the pixels of a territory. An edge is clamped to a run, but pixels are counted from the
+// beginning of the row, so the sum includes terms that depend on the rows alone; they cancel in the sum over a polygon.
 template <typename T, int STRIDE, int ROWS_IN_FLIGHT>
 __device__ __forceinline__ RegionSum rows_sum_within(const LevelImage &image, const Territory &territory, int2 upper,
                                                      int2 lower, int y, int end)

@@ -1,4 +1,5 @@
-// The paper's two designs of edge strength, one iteration per launch, for comparison; with the same bits as `fused`.
+// The paper's two designs of edge strength, with one iteration per launch, for comparison. They give the same bits as
+// `fused`.
 //
 //   shared   the paper's first design: a pixel per thread, a tile and its halo in shared memory. Two buffers instead of
 //            the paper's in-place update, which has races between blocks.

@@ -3,9 +3,9 @@
 // per launch. D(I) is computed once, as floats. The gradients for both signs of the speed and six normals are computed
 // for every voxel.
 //
-// Differences to the paper: it writes to a second phi and waits for a whole plane before it computes, where the paper's
-// kernel has races; the formulas are the correct ones, with spacings; pixels are repeated beyond the borders. The
-// paper's roots of squares of roots are left out.
+// Differences from the paper: this kernel writes to a second phi and waits for a whole plane before it computes, because
+// the paper's kernel has races; the formulas are corrected and include spacings; pixels are repeated beyond the borders.
+// The paper's roots of squares of roots are left out.
 #pragma once
 #include "../level_set_update.cuh"
 
