@@ -51,8 +51,8 @@ use crate::report::Report;
 use crate::slice_io::Input;
 use std::time::Instant;
 
-/// The share of the progress of a call on a [`Source`] in which the slabs' meshes are found; the rest joins and measures
-/// them.
+/// The share of the progress of a call on a [`Source`](crate::Source) in which the slabs' meshes are found; the rest joins
+/// and measures them.
 const SHARE_OF_MESH: f64 = 0.5;
 
 /// The name of the stage that progress callbacks get.
