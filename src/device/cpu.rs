@@ -38,6 +38,10 @@ pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     }
 }
 
+/// The stack of a worker thread: what Rust gives a thread unless the environment's `RUST_MIN_STACK` says otherwise, which may be
+/// too little, or too much for each of many threads.
+const STACK_SIZE: usize = 2 << 20;
+
 pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
     start_threads(if threads == 0 { cores() } else { threads }, WORKER_NAME)
 }
@@ -46,6 +50,7 @@ pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
 pub(super) fn start_threads(count: usize, name: &'static str) -> Result<Arc<ThreadPool>> {
     let pool = ThreadPoolBuilder::new()
         .num_threads(count)
+        .stack_size(STACK_SIZE)
         .thread_name(move |index| format!("{name}{index}"))
         .build()
         .map_err(|e| Error::memory(format!("cannot start the worker threads: {e}; close other programs")))?;

@@ -522,6 +522,7 @@ pub fn run(
 ) -> Result<Report> {
     check_shapes(input.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::U8)?;
+    let started = Instant::now();
     let mut progress = progress;
     let mut level_set = LevelSet::start(context, input, mask, params, &mut progress)?;
     if matches!((&level_set.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
@@ -531,7 +532,8 @@ pub fn run(
     if let (Solver::Cuda(solver), ImageMut::Device(_)) = (&mut level_set.solver, &output) {
         solver.stay();
     }
-    let report = level_set.step(iterations, progress.as_deref_mut())?;
+    let mut report = level_set.step(iterations, progress.as_deref_mut())?;
     level_set.read_mask_while(output, &mut progress)?;
+    report.seconds_total = started.elapsed().as_secs_f64();
     Ok(report)
 }
