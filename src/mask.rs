@@ -230,10 +230,11 @@ impl PolygonEdge {
         }
     }
 
-    /// Returns the column at which the edge crosses `row`.
+    /// Returns the column at which the edge crosses `row`. The product comes before the quotient: of corners on whole or half
+    /// pixels it is exact, and so is then a crossing at the centre of a pixel, which decides about that pixel.
     fn column(&self, row: f64) -> f64 {
-        let along = (row - self.top[1]) / (self.bottom[1] - self.top[1]);
-        self.top[0] + along * (self.bottom[0] - self.top[0])
+        let [across, down] = [0, 1].map(|axis| self.bottom[axis] - self.top[axis]);
+        self.top[0] + (row - self.top[1]) * across / down
     }
 }
 
