@@ -36,10 +36,10 @@
  *   ISOLINE_PANIC, and it can only be freed.
  *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
- * - Automatic ranges of pixels extend from the smallest to the largest finite pixel of all slices, except for isolated hot
- *   or dead pixels. H is the largest value that two adjacent pixels (along x or y) both reach, and L is the smallest value
- *   that two adjacent pixels both do not exceed; pixels above H + (H - L) or below L - (H - L) are ignored. If H < L, as in
- *   a chessboard, all finite pixels count.
+ * - Automatic ranges of pixels extend from the smallest to the largest finite pixel of all slices, but not as far as isolated
+ *   hot or dead pixels: they end at H + (H - L) and L - (H - L) if pixels are beyond. H is the largest value that two adjacent
+ *   pixels (along x or y) both reach, and L is the smallest value that two adjacent pixels both do not exceed. If H is not
+ *   above L, as in a chessboard or a constant image with isolated other pixels, all finite pixels count.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
  * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,

@@ -141,9 +141,10 @@ pub struct Params {
     /// Off by default, as in Table II. On: longer edges with fewer gaps at corners.
     pub follow_turns: bool,
     /// f32 images only: the pixel values that become 0 and 65535; pixels beyond are clamped. `None` (default): the smallest
-    /// and the largest finite pixel, except for isolated hot or dead pixels. H is the largest value that two adjacent
-    /// pixels (along x or y) both reach, and L is the smallest value that two adjacent pixels both do not exceed; pixels
-    /// above H + (H − L) or below L − (H − L) are ignored. If H < L, as in a chessboard, all finite pixels count.
+    /// and the largest finite pixel, but not as far as isolated hot or dead pixels: the range ends at H + (H − L) and
+    /// L − (H − L) if pixels are beyond. H is the largest value that two adjacent pixels (along x or y) both reach, and L is
+    /// the smallest value that two adjacent pixels both do not exceed. If H is not above L, as in a chessboard, all finite
+    /// pixels count.
     pub range: Option<[f64; 2]>,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
