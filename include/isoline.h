@@ -614,11 +614,11 @@ ISOLINE_ENUM(isoline_memory) {
     ISOLINE_CUDA = 1,
     /**
      * No memory: callbacks read the slices of an input, and write the slices of an output, so images need not fit into
-     * memory. Only calls that work slice by slice accept this: the edge strength (in the converged mode with 2 dimensions)
+     * memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions)
      * and its axes; edge drawing, its maps and its threshold, and lines, circles and ellipses along its segments;
-     * isolines; isosurfaces; the distance with 2 dimensions; and region snakes in one call (isoline_snake_run), with their
-     * labels and masks. The other images of such a call may be in host memory, or also slices; only the input of region
-     * snakes may be in CUDA memory. The results have the same bits as for images in memory.
+     * isolines; isosurfaces; the distance; and region snakes in one call (isoline_snake_run), with their labels and masks.
+     * The other images of such a call may be in host memory, or also slices; only the input of region snakes may be in
+     * CUDA memory. The results have the same bits as for images in memory; the distance of a volume has those of the CPU.
      *
      * Slices are read in ascending order, each once; region snakes read only slices that have polygons, so a callback must
      * use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
@@ -631,6 +631,9 @@ ISOLINE_ENUM(isoline_memory) {
      *   on either side. In addition, 2n slices that both batches need are kept, and the CPU uses two float32 for each
      *   voxel;
      * - for an isosurface, 2 more slices of the input on either side.
+     *
+     * The distance of a volume also has a group of columns of 128 MiB in memory, and all its values in a temporary file, if
+     * its output is slices (isoline_distance).
      *
      * Searches along segments and region snakes have 1 slice in memory.
      */
@@ -1773,19 +1776,23 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
  * same bits, if one of its slices fits, one of its planes along x and z fits (8 bytes per pixel), and the output is in
  * host memory.
  *
+ * With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
+ * CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
+ * temporary file of 4 bytes per voxel, in the folder that the environment variable TMPDIR names (default /tmp; on Windows
+ * TMP). The file has no name, and is gone when the call or the process ends. The first slice is written after the last one
+ * has been read.
+ *
  * @param context not NULL.
- * @param mask not NULL; any type; host or CUDA memory, or with 2 dimensions slices. Its spacing is the size of a pixel: along
- *   each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
- *   used.
+ * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from
+ *   1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or with 2 dimensions slices.
- *   Its spacing is not used.
+ * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or slices. Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context, or slices (ISOLINE_SLICES) with 3 dimensions; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _CANCELLED;
- *   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, or where the other image is ISOLINE_SLICES; _OUT_OF_MEMORY, also for a
+ *   temporary file that cannot be made, written or read; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called
+ *   on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *mask,
@@ -1795,11 +1802,12 @@ isoline_status isoline_distance(isoline_context *context,
                                 isoline_report *report);
 
 /**
- * Computes one pass of isoline_distance, along one axis, for an image that is too large for one call. The passes along x,
- * y and, with 3 dimensions, z, one after the other, compute the distances of the whole image. A pass needs whole lines of
- * pixels along its axis; along the other axes the image may be cut anywhere, and differently for each pass. The bits equal
- * those of isoline_distance for the whole image if squares of distances are exact in single precision: with equal
- * spacings, if no side has 2048 pixels or more. Otherwise they depend on how the image is cut, within the same error.
+ * Computes one pass of isoline_distance, along one axis, for an image in chunks. (If its slices can be read in order,
+ * isoline_distance takes ISOLINE_SLICES, whatever the size.) The passes along x, y and, with 3 dimensions, z, one after the
+ * other, compute the distances of the whole image. A pass needs whole lines of pixels along its axis; along the other axes
+ * the image may be cut anywhere, and differently for each pass. The bits equal those of isoline_distance for the whole
+ * image if squares of distances are exact in single precision: with equal spacings, if no side has 2048 pixels or more.
+ * Otherwise they depend on how the image is cut, within the same error.
  *
  * The CPU computes passes with every context; the bits do not depend on the number of threads.
  *

@@ -1,5 +1,6 @@
 //! Progress and cancellation: a callback on the caller's thread, and the [`Ticker`] that workers report to.
 
+use crate::device::STACK_SIZE;
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
 use std::cell::RefCell;
@@ -98,7 +99,8 @@ fn run_beside(flag: &CancelFlag, work: Box<dyn FnOnce() + Send>) -> Result<()> {
         let _running = running;
         work();
     };
-    let thread = std::thread::Builder::new().name("isoline-driver".into()).spawn(run).map_err(|error| {
+    let thread = std::thread::Builder::new().name("isoline-driver".into()).stack_size(STACK_SIZE);
+    let thread = thread.spawn(run).map_err(|error| {
         Error::memory(format!(
             "cannot start a thread for a call of the driver: {error}; end other threads of the process"
         ))

@@ -38,9 +38,9 @@ pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     }
 }
 
-/// The stack of a worker thread: what Rust gives a thread unless the environment's `RUST_MIN_STACK` says otherwise, which may be
+/// The stack of a thread that the library starts: what Rust gives a thread unless the environment's `RUST_MIN_STACK` says otherwise, which may be
 /// too little, or too much for each of many threads.
-const STACK_SIZE: usize = 2 << 20;
+pub(crate) const STACK_SIZE: usize = 2 << 20;
 
 pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
     start_threads(if threads == 0 { cores() } else { threads }, WORKER_NAME)

@@ -17,7 +17,7 @@ mod system;
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
 pub(crate) use call_lock::{CallGuard, CallLock};
 pub(crate) use choice::Workload;
-pub(crate) use cpu::{WORKER_NAME, slices_side_by_side};
+pub(crate) use cpu::{STACK_SIZE, WORKER_NAME, slices_side_by_side};
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;

@@ -9,6 +9,7 @@
 
 use super::memory::bind_to_free;
 use super::{Cuda, failed};
+use crate::device::STACK_SIZE;
 use crate::device::buffer_pool::Bytes;
 use crate::error::Result;
 use crate::huge_pages::HUGE_PAGE;
@@ -136,7 +137,7 @@ fn make_pages(memory: &mut [u8]) {
     std::thread::scope(|scope| {
         for part in others.chunks_mut(share) {
             // If a thread cannot be started, the driver makes its pages.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, move || touch(part));
+            let _ = std::thread::Builder::new().stack_size(STACK_SIZE).spawn_scoped(scope, move || touch(part));
         }
         touch(own);
     });
