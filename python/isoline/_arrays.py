@@ -246,18 +246,29 @@ def readable(pixels) -> bool:
             and pixels.address % size == 0)
 
 
-def as_floats(image, path: str):
-    """An image of a file, of Dask or NumPy, with whole numbers of 32 or 64 bits as float32, which has all to 2**24."""
-    if image.dtype.kind not in "iu" or image.dtype.itemsize < 4:
+def as_floats(image, title: str):
+    """An image of Dask or NumPy, with whole numbers of a type that no operation has as float32, which has all to 2**24."""
+    if image.dtype.kind not in "iu" or image.dtype.newbyteorder("=") in TYPES:
         return image
     if not isinstance(image, numpy.ndarray):
         meta = numpy.empty((0,) * image.ndim, numpy.float32)
-        return image.map_blocks(as_floats, path=path, dtype=numpy.float32, meta=meta)
+        return image.map_blocks(as_floats, title=title, dtype=numpy.float32, meta=meta)
     for value in (image.min(initial=0), image.max(initial=0)):
-        if not 0 <= value <= LARGEST_EXACT:
-            raise ValueError(f"cannot use {path}: whole numbers of 32 or 64 bits must be from 0 to {LARGEST_EXACT}, which "
-                             f"float32 has (got {value}); convert them to uint8, uint16 or float32")
+        if not -LARGEST_EXACT <= value <= LARGEST_EXACT:
+            raise InvalidArgument(f"cannot use {title}: whole numbers of {image.dtype} must be from -{LARGEST_EXACT} to "
+                                  f"{LARGEST_EXACT}, which float32 has (got {value}); number labels from 1 on, or convert "
+                                  "them to uint8, uint16 or float32")
     return image.astype(numpy.float32)
+
+
+def labelled(array, name: str):
+    """Labels or a mask, of which whole numbers in host memory may have any type. An array that is not in memory is read if
+    its type is one that no operation has."""
+    if on_device(array) or is_unread(array) and numpy.dtype(array.dtype).newbyteorder("=") in TYPES:
+        return array
+    found = in_numpy(array)
+    floats = as_floats(found, name)
+    return array if floats is found else floats
 
 
 def numeric(values, name: str) -> numpy.ndarray:
@@ -280,9 +291,14 @@ def shape_of(array) -> tuple:
     return shape
 
 
+def is_unread(array) -> bool:
+    """True for an array that is not in memory, also for one of Dask."""
+    return is_lazy(array) or hasattr(array, "__dask_graph__")
+
+
 def check_unread(array, spacing: Spacing, name: str) -> bool:
     """Returns whether an array is not in memory, and checks such a one before it is read."""
-    unread = is_lazy(array) or hasattr(array, "__dask_graph__")
+    unread = is_unread(array)
     if unread:
         check_kind(shape_of(array), numpy.dtype(array.dtype), name)
         per_axis(spacing, len(array.shape))
@@ -296,8 +312,9 @@ def check_kind(shape: tuple, dtype: numpy.dtype, name: str, output: tuple = ()) 
         raise InvalidType(f"{name} must be {' or '.join(kinds)} (got {dtype}); pass numpy.empty(image.shape, "
                           f"numpy.{kinds[0]})")
     if dtype.newbyteorder("=") not in TYPES:
-        raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {dtype}); convert "
-                          "them, as by array.astype(numpy.float32)")
+        loss = ", which rounds them" + f" above {LARGEST_EXACT}" * (dtype.kind in "iu")
+        raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {dtype}); convert them, "
+                          f"as by array.astype(numpy.float32){'' if numpy.can_cast(dtype, numpy.float32) else loss}")
     if len(shape) not in (2, 3):
         raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got {len(shape)} axes); "
                           "pass channels and frames one by one")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, is_lazy, numeric, on_device, shape_of
+from ._arrays import (KINDS, ImageLike, Spacing, describe, describe_both, device_of, is_lazy, labelled, numeric, on_device,
+                      shape_of)
 from ._cancel import HERE, interruptible
 from ._native import UNCONVERGED, Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
@@ -83,10 +84,12 @@ class Context(Owned):
         params = self.library.params(operation, **parameters)
         # A number of iterations of edge strength takes volumes, too, one slice after the other.
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
-        if operation == "distance" and (1, 1, 1, *shape_of(image))[-3] == 1:
-            params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
-        # The CPU computes other volumes by slices: for distances in memory the image is read as a whole, for any device.
-        by_slices |= operation == "distance" and is_lazy(out)
+        if operation == "distance":
+            image = labelled(image, "image")
+            if (1, 1, 1, *shape_of(image))[-3] == 1:
+                params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
+            # The CPU computes other volumes by slices: for distances in memory the image is read as a whole, for any device.
+            by_slices |= is_lazy(out)
         own = Report() if report is None else report
         kinds = numpy.uint8 if operation == "edge_drawing" else numpy.float32,
         (described, image), (output, out) = describe_both(image, out, kinds, spacing, by_slices)
@@ -323,7 +326,10 @@ class Context(Owned):
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):
         """A function that grows objects into `out`, which None makes, and returns it and them as an array."""
         params = self.library.params("objects", **parameters)
-        (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
+        given = None if starts is None else labelled(starts, "starts")
+        # Labels in floats have the type back that they were given in.
+        own = None if given is starts or out is not None else numpy.asarray(starts).dtype.newbyteorder("=")
+        (start, starts) = (None, None) if given is None else describe(given, name="starts")
         kind = numpy.uint16 if start is None else KINDS[start.type]
         result = numpy.empty(shape_of(image), kind) if out is None else out
         (described, image), (output, out) = describe_both(image, result, tuple(dict.fromkeys((kind, *KINDS))), spacing)
@@ -334,7 +340,7 @@ class Context(Owned):
                 self.library.call("objects", self, byref(described), start and byref(start), byref(params), progress,
                                   byref(output), byref(found), filled(report))
                 self.library.call("object_list_all", found, byref(first), byref(count))
-                return result, copied(first, OBJECT, count.value)
+                return result if own is None else result.astype(own), copied(first, OBJECT, count.value)
             finally:
                 self.library.free("object_list")(found)
 
@@ -355,7 +361,7 @@ class Context(Owned):
         params = self.library.params("level_set", **parameters)
         out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
         (described, _image), (output, _) = describe_both(image, out, (numpy.uint8,), spacing)
-        start, _mask = describe(initial_mask, name="initial_mask")
+        start, _mask = describe(labelled(initial_mask, "initial_mask"), name="initial_mask")
         with Watch(progress) as watch:
             self.library.call("level_set_run", self, byref(described), byref(start), byref(params), watch.argument,
                               byref(output), filled(report))

@@ -31,6 +31,7 @@ COMMON = {
     "report": "A Report, which the call fills: device, times, iterations.",
 }
 IMAGE = "An array (y, x) or (z, y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU."
+WHOLE = "In host memory it may have whole numbers of any type, from -16777216 to 16777216."
 
 
 def number(value) -> str:
@@ -207,7 +208,7 @@ def edge_drawing_threshold(image: ImageLike, *, device: DeviceLike = "auto", **p
     return context_of(device, image).edge_drawing_threshold(image, **parameters)
 
 
-@from_table("distance", image=f"The mask. {IMAGE}")
+@from_table("distance", image=f"The mask. {IMAGE} {WHOLE}")
 def distance(image: ImageLike, *, spacing: Spacing = None, out: Any = None, device: DeviceLike = "auto",
              progress: ProgressLike = None, report: Report | None = None, **parameters: Any) -> Any:
     """{help}
@@ -238,7 +239,7 @@ def isosurface(image: ImageLike, *, spacing: Spacing = None, device: DeviceLike 
     return context_of(device, image).isosurface(image, spacing=spacing, progress=progress, report=report, **parameters)
 
 
-@from_table("level_set", initial_mask="The start: an array of the image's shape, above 0 inside.")
+@from_table("level_set", initial_mask=f"The start: an array of the image's shape, above 0 inside. {WHOLE}")
 def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
               device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,
               **parameters: Any) -> Any:
@@ -253,7 +254,7 @@ def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = N
 @from_table("objects",
             starts="A label image of the image's shape: 0 is no start, pixels with the same label are the start of one "
                    "object. Balls of three pixels' radius are good starts; a single pixel does not grow with the default "
-                   "alpha. None for automatic starts.",
+                   f"alpha. {WHOLE} None for automatic starts.",
             out="The array that receives the labels; None makes one, of the type of `starts` or, without, uint16.")
 def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spacing = None, out: Any = None,
             device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import ImageLike, Spacing, describe, numeric, shape_of
+from ._arrays import ImageLike, Spacing, describe, labelled, numeric, shape_of
 from ._context import DeviceLike, context_of, filled
 from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, real, whole
 from ._progress import ProgressLike, Watch
@@ -82,7 +82,7 @@ class LevelSet(Solver):
         if "iterations" in parameters:
             raise TypeError(f"LevelSet has no parameter 'iterations' (got {parameters['iterations']}); give them to step")
         super().__init__(device, image, spacing, initial_mask)
-        start, initial_mask = describe(initial_mask, name="initial_mask")
+        start, initial_mask = describe(labelled(initial_mask, "initial_mask"), name="initial_mask")
         self.make("level_set", byref(start), parameters)
 
     def step(self, iterations: int, *, progress: ProgressLike = None) -> Report:

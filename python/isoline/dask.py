@@ -25,7 +25,7 @@ from dask.graph_manipulation import clone
 import isoline
 
 from . import _objects, _surface
-from ._arrays import Spacing, check_kind, numeric, per_axis, shape_of
+from ._arrays import Spacing, as_floats, check_kind, numeric, per_axis, shape_of
 from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
@@ -345,7 +345,7 @@ def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing 
     (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing. spacing: in the order of the
     axes. Further keywords: the parameters of isoline.distance.
     """
-    image, values = checked(image, "distance", device, parameters)
+    image, values = checked(as_floats(in_order(image, "image"), "image"), "distance", device, parameters)
     if largest is not None and not (isinstance(largest, numbers.Real) and 0 < largest < math.inf):
         raise InvalidArgument(f"largest must be None or a finite number greater than 0, but it is {largest!r}")
     volume, steps = is_volume(values), per_axis(spacing, image.ndim)

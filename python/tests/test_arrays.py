@@ -39,6 +39,23 @@ def test_read_only_arrays_and_bool_are_inputs():
     assert numpy.array_equal(isoline.distance(mask), isoline.distance(mask.astype(numpy.uint8)))
 
 
+@pytest.mark.parametrize("kind", ["i1", "i2", "u4", "i4", ">i8", "u8", list])
+def test_labels_and_masks_have_whole_numbers_of_any_type(kind):
+    labels = numpy.zeros(VOLUME[0].shape, numpy.float32)
+    labels[3:9, 3:9], labels[10:16, 20:26] = 2, 120
+    whole = labels.astype(int).tolist() if kind is list else labels.astype(kind)
+    with isoline.LevelSet(VOLUME[0], whole, target=100, epsilon=50) as front:
+        assert numpy.array_equal(front.mask() > 0, labels > 0)
+    assert numpy.array_equal(isoline.distance(whole), isoline.distance(labels))
+    options = dict(target=100, epsilon=90, iterations=3)
+    assert numpy.array_equal(isoline.level_set(VOLUME[0], whole, **options), isoline.level_set(VOLUME[0], labels, **options))
+    found, table = isoline.objects(VOLUME[0], whole)
+    wanted, rows = isoline.objects(VOLUME[0], labels)
+    assert found.dtype == numpy.asarray(whole).dtype.newbyteorder("=") and found.dtype.isnative
+    assert numpy.array_equal(found, wanted) and numpy.array_equal(table, rows) and set(table["label"]) == {2, 120}
+    assert isoline.objects(VOLUME[0], whole, out=numpy.empty(labels.shape, "f4"))[0].dtype == numpy.float32
+
+
 def test_objects_that_numpy_takes_are_arrays():
     class Other:
         def __array__(self, dtype=None, copy=None):
@@ -144,7 +161,13 @@ def test_spacing_is_in_the_order_of_the_axes():
 
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: isoline.distance(VOLUME.astype(float)), isoline.InvalidType, "got float64"),
-    (lambda: isoline.distance(VOLUME.astype(numpy.int16)), isoline.InvalidType, "got int16"),
+    (lambda: isoline.edge_strength(VOLUME.astype(numpy.int16)), isoline.InvalidType,
+     "(got int16); convert them, as by array.astype(numpy.float32)"),
+    (lambda: isoline.edge_strength(VOLUME.astype(numpy.int32)), isoline.InvalidType, "float32), which rounds them above 16"),
+    (lambda: isoline.distance(VOLUME.astype(numpy.int64) << 24), isoline.InvalidArgument, "cannot use image: whole numbers"),
+    (lambda: isoline.objects(VOLUME, numpy.full(VOLUME.shape, -1)), isoline.InvalidArgument, "whole numbers from 0"),
+    (lambda: isoline.objects(VOLUME, numpy.full(VOLUME.shape, 16777217)), isoline.InvalidArgument,
+     "cannot use starts: whole numbers of int64 must be from -16777216 to 16777216, which float32 has (got 16777217); "),
     (lambda: isoline.distance("image.tif"), TypeError, "cannot use image: it must be an array of numbers (got str)"),
     (lambda: isoline.distance({"a": VOLUME}), isoline.InvalidType, "it must be an array of numbers (got dict)"),
     (lambda: isoline.edge_strength(numpy.ma.masked_greater(VOLUME, 128)), isoline.InvalidArgument, "fill it first"),

@@ -326,6 +326,11 @@ def test_exact_distance_of_any_chunks(chunks):
     assert same(distance_in_chunks(image, chunks, spacing), isoline.distance(image, spacing=spacing))
 
 
+def test_distance_of_labels():
+    labels = BALL.astype(numpy.int64) * 70000
+    assert same(distance_in_chunks(labels, CHUNKS), isoline.distance(labels))
+
+
 def test_exact_distance_of_planes_and_lines():
     for image in (SPECKS.any(0), BALL[8], BALL[:, 17, 43:44], BALL[8:9, :, 43]):
         for spacing in (None, (3, 1)):
