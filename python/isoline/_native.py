@@ -36,6 +36,15 @@ FLOAT, INTEGER, FLAG, CHOICE = range(4)  # isoline_parameter_type
 AUTOMATIC = -sys.float_info.max  # ISOLINE_AUTOMATIC
 
 
+# Parameters that have an effect only where another one has a certain value.
+USED_WITH = {("edge_strength", "mode", "iterations"): ("iterations", "start", "time_step"),
+             ("edge_strength", "mode", "converged"): ("max_cycles", "tolerance"),
+             ("edge_strength", "start", "image"): ("start_min", "start_max"),
+             ("edge_drawing", "profile", "paper"): ("follow_turns",),
+             ("level_set", "regions", "off"): ("target", "epsilon", "side", "time_step"),
+             ("snake", "noise", "gamma"): ("looks",), ("snake", "background", "window"): ("margin",)}
+
+
 class Status(enum.IntEnum):
     """The result of a call, as in the C API; the numbers never change."""
 
@@ -322,6 +331,13 @@ class Library:
         self.call(f"{operation.name}_params_init", byref(params), c_size_t(ctypes.sizeof(params)))
         for name, value in values.items():
             setattr(params, name, operation.encoded(name, value))
+        for (of, other, word), names in USED_WITH.items():
+            if of == operation.name and (chosen := operation.word(other, getattr(params, other))) != word:
+                for name in names:
+                    if getattr(params, name) != operation.parameters[name].default_value:
+                        raise InvalidArgument(f"{name} of {of} has no effect unless {other} is '{word}' (got {name} "
+                                              f"{values[name]!r} and {other} '{chosen}'); leave {name} out, or set {other} "
+                                              f"to '{word}'")
         if operation.name == "level_set" and values.get("target") is not None and values.get("epsilon") is None:
             raise InvalidArgument(f"target of level_set is used with epsilon only, but it is {values['target']} without; "
                                   "give epsilon, too, or no target for a range that is measured")
@@ -379,8 +395,12 @@ class Operation:
         if parameter.automatic is not None and value == parameter.automatic_value:
             return None
         if parameter.type == CHOICE:
-            return next(word for word, number in self.choices[name].items() if number == value)
+            return self.word(name, value)
         return {FLOAT: float, INTEGER: int, FLAG: bool}[parameter.type](value)
+
+    def word(self, name, value):
+        """The word of a choice's number."""
+        return next(word for word, number in self.choices[name].items() if number == value)
 
     def encoded(self, name, value):
         """A value as the params struct holds it: a choice by its word, None for automatic."""

@@ -321,7 +321,8 @@ def strength(block, device, parameters):
 def strength_state(block, device, parameters):
     """The values before the first iteration, and SHAPE on the shape."""
     state = strength(block, device, {**parameters, "iterations": 0})
-    shape = strength(block, device, {**parameters, "iterations": 0, "start": "mask"}) == 1
+    parameters = {name: value for name, value in parameters.items() if not name.startswith("start")}
+    shape = strength(block, device, {**parameters, "iterations": 0}) == 1
     return numpy.where(shape, numpy.float32(SHAPE), state)
 
 
@@ -558,6 +559,8 @@ def checked(image, operation, device, parameters) -> tuple[da.Array, dict]:
     table = default_library().operations[operation]
     for name, value in parameters.items():
         table.encoded(name, value)
+    if operation != "level_set":  # In chunks it needs other parameters together.
+        default_library().params(operation, **parameters)
     words = {name: {code: word for word, code in choices.items()} for name, choices in table.choices.items()}
     chosen = {name: words.get(name, {}).get(value, value) for name, value in parameters.items()}
     return image, {**{name: table.default(name) for name in table.parameters}, **chosen}

@@ -590,6 +590,7 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, exchange_every=0, **RANGE), ValueError,
      "exchange_every must be a multiple of"),
     (lambda image: by_chunk.edge_strength(image, exchange_every="16"), ValueError, "exchange_every must be a whole number"),
+    (lambda image: by_chunk.edge_strength(image, tolerance=0.1), ValueError, "tolerance of edge_strength has no effect"),
     (lambda image: by_chunk.distance(image, largest="4"), ValueError, "finite number greater than 0, but it is '4'"),
     (lambda image: by_chunk.distance(image[:0]), isoline.InvalidSize, "each side must have a pixel (got the shape (0, 90, "),
     (lambda image: by_chunk.isolines(image[:, :0], [3]), isoline.InvalidSize, "each side must have a pixel"),

@@ -107,6 +107,28 @@ def test_parameters_of_a_level_set_that_are_wrong_are_named(parameters, text):
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize("call, text", [
+    (lambda: isoline.edge_strength(IMAGE, mode="converged", iterations=5), "iterations of edge_strength has no effect "
+     "unless mode is 'iterations' "
+     "(got iterations 5 and mode 'converged'); leave iterations out, or set mode to 'iterations'"),
+    (lambda: isoline.edge_strength(IMAGE, tolerance=0.1), "tolerance of edge_strength has no effect unless mode is 'conv"),
+    (lambda: isoline.edge_strength(IMAGE, start_min=3), "unless start is 'image' (got start_min 3 and start 'mask')"),
+    (lambda: isoline.edge_drawing(IMAGE, profile="reference", follow_turns=True), "unless profile is 'paper' (got follow"),
+    (lambda: isoline.snake(IMAGE, margin=0.2), "unless background is 'window'"),
+    (lambda: isoline.Snake(IMAGE, looks=2), "looks of snake has no effect unless noise is 'gamma'"),
+    (lambda: isoline.level_set(IMAGE, IMAGE, regions="chan_vese", target=100), "target of level_set has no effect unless "
+     "regions is 'off' (got target 100 and regions 'chan_vese')")])
+def test_parameters_without_an_effect_are_refused(call, text):
+    with pytest.raises(isoline.InvalidArgument) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+def test_defaults_without_an_effect_are_taken():
+    isoline.edge_strength(IMAGE, mode="converged", iterations=50, start="mask", time_step=None)
+    isoline.edge_strength(IMAGE, start="image", start_min=0, start_max=200)
+
+
 def test_edge_strength_and_its_report():
     report = isoline.Report()
     field = isoline.edge_strength(IMAGE, mode="converged", rho=4.0, report=report, device="cpu")
