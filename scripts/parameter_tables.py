@@ -21,7 +21,6 @@ BEGIN, END = "<!-- parameters, by scripts/parameter_tables.py -->", "<!-- end --
 STUB = ROOT / "python" / "isoline" / "_operations.pyi"
 STUB_HEAD = """\
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
-from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, overload
 
 from numpy import typing as npt

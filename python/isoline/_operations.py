@@ -19,7 +19,7 @@ from ._context import DeviceLike, context_of
 from ._native import CHOICE, FLAG, FLOAT, INTEGER, Operation, Report, default_library
 from ._progress import ProgressLike
 from ._results import Maps, Polylines, Segments, Surface
-from ._solvers import Snake
+from ._solvers import Polygons, Snake
 
 COMMON = {
     "spacing": "The distance between pixels along the axes, (z, y, x) or (y, x), or one number for all; None for 1.",
@@ -270,10 +270,10 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
 
 
 @from_table("snake",
-            polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle, one on each "
-                     "slice.",
+            polygons="The starts, each a sequence of (x, y) corners of pixels, or one such sequence; None for the default "
+                     "rectangle, one on each slice.",
             slices="The slice of each start, counted from 0; None for slice 0.")
-def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
+def snake(image: ImageLike, polygons: Polygons = None, slices: npt.ArrayLike | None = None, *,
           device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,
           **parameters: Any) -> Snake:
     """{help}

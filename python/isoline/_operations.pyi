@@ -1,5 +1,4 @@
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
-from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, overload
 
 from numpy import typing as npt
@@ -9,7 +8,7 @@ from ._context import DeviceLike
 from ._native import Report
 from ._progress import ProgressLike
 from ._results import Maps, Polylines, Segments, Surface
-from ._solvers import Snake
+from ._solvers import Polygons, Snake
 
 __all__ = [
     'edge_strength',
@@ -379,7 +378,7 @@ def objects(
 
 def snake(
     image: ImageLike,
-    polygons: Sequence[npt.ArrayLike] | None = None,
+    polygons: Polygons = None,
     slices: npt.ArrayLike | None = None,
     *,
     device: DeviceLike = 'auto',

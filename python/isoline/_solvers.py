@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # The types of the keywords are in the stub alone, made from 
     from ._operations import LevelSetParameters, SnakeParameters
 
 ALL = 2 ** 64 - 1  # iterations
+Polygons = npt.ArrayLike | Sequence[npt.ArrayLike] | None
 
 
 class Solver(Owned):
@@ -122,20 +123,20 @@ class Snake(Solver):
     """Region snakes: isoline.snake, step by step. A context manager: `with` frees it at the end.
 
     image: axes (y, x). polygons: the starts, each a sequence of (x, y) corners of pixels, such as (0, 0) for the upper left
-    one of the image; None for the default rectangle. device: "auto", "cpu", "cuda:N" or a Context. Further keywords: the
-    parameters of isoline.snake.
+    one of the image, or such a sequence alone; None for the default rectangle. device: "auto", "cpu", "cuda:N" or a Context.
+    Further keywords: the parameters of isoline.snake.
     """
 
     noun, kind, writes_slices = "snake", "snake", True
 
-    def __init__(self, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
+    def __init__(self, image: ImageLike, polygons: Polygons = None, *, device: DeviceLike = "auto",
                  **parameters: Unpack[SnakeParameters]):
         super().__init__(device, image, None)
         arrays, _kept = polygon_arrays(polygons)
         self.make("snake", arrays and byref(arrays), parameters)
 
     @classmethod
-    def run(cls, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
+    def run(cls, image: ImageLike, polygons: Polygons = None, slices: npt.ArrayLike | None = None, *,
             device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None, **parameters) -> Snake:
         """A Snake whose targets have all ended, on one slice or several: isoline.snake."""
         found = cls.__new__(cls)
@@ -150,7 +151,12 @@ class Snake(Solver):
         with self.used() as handle:
             return self.library.library.isoline_snake_count(handle)
 
-    def restart(self, polygons: Sequence[npt.ArrayLike] | None = None, **parameters: Unpack[SnakeParameters]) -> None:
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<a closed snake>"
+        return f"<a snake of {len(self)} targets, {(self.statistics()['status'] > 0).sum()} of them ended>"
+
+    def restart(self, polygons: Polygons = None, **parameters: Unpack[SnakeParameters]) -> None:
         """Restarts on the same image; parameters that are not given have their defaults, not their last values."""
         (arrays, _kept), params = polygon_arrays(polygons), self.library.params("snake", **parameters)
         with self.turn:
@@ -212,11 +218,20 @@ class Snake(Solver):
         return self.read("draw_labels", out, *(kinds if len(self) < 2 ** 16 else kinds[1:]))
 
 
+def is_point(value) -> bool:
+    try:
+        return numpy.shape(value) == (2,)
+    except ValueError:  # rows of several lengths
+        return False
+
+
 def polygon_parts(polygons) -> list[npt.NDArray]:
-    """The nodes of each polygon, which are whole numbers of 32 bits."""
+    """The nodes of each polygon, or of a single one, which are whole numbers of 32 bits."""
     if not isinstance(polygons, Iterable) or isinstance(polygons, (str, bytes, Mapping)):
         raise TypeError(f"cannot use polygons: they must be a sequence of polygons (got {polygons!r})")
-    parts = []
+    polygons, parts = list(polygons), []
+    if polygons and is_point(polygons[0]):
+        polygons = [polygons]
     for index, polygon in enumerate(polygons):
         try:
             part, shape = numpy.asarray(polygon), ""

@@ -74,13 +74,19 @@ def test_steps_of_snakes_are_those_of_one_call():
             assert numpy.array_equal(mine, theirs)
         assert [curve.shape[1] for curve in snake.curves()] == [2, 2]
         assert numpy.array_equal(snake.statistics(), wanted.statistics()) and snake.labels().dtype == numpy.uint16
+        assert repr(snake) == "<a snake of 2 targets, 2 of them ended>"
         snake.restart(starts[:1])
+        assert repr(snake) == "<a snake of 1 targets, 0 of them ended>"
         assert len(snake) == 1 and snake.statistics()["iterations"][0] == 0
+    assert repr(snake) == "<a closed snake>"
     for polygon, text in (([(1.5, 2), (3, 4), (5, 9)], r"whole numbers .*\(got \(1.5, 2.0\)\)"),
                           ([1, 2, 3], r"a sequence of \(x, y\) \(got an array of shape \(3,\)\)"),
                           ([(1, 2), (3,)], "rows of several lengths"), ([("1", "2")], "got <U1")):
         with pytest.raises(ValueError, match=f"cannot use polygon 1: .*{text}"):
             isoline.Snake(IMAGE, [starts[0], polygon])
+    for polygon in (starts[1], starts[0]):  # one by itself is the only start
+        alone, listed = isoline.snake(IMAGE, polygon), isoline.snake(IMAGE, [polygon])
+        assert len(alone) == 1 and numpy.array_equal(alone.polygons()[0], listed.polygons()[0])
     for polygons in (5, "starts.json", {"x": 1}):
         with pytest.raises(TypeError, match="cannot use polygons: they must be a sequence of polygons"):
             isoline.snake(IMAGE, polygons)
