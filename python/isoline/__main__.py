@@ -33,7 +33,7 @@ import isoline
 
 from . import _operations, _results
 from ._arrays import as_floats
-from ._native import CHOICE, FLAG, FLOAT, UNCONVERGED, default_library
+from ._native import CHOICE, FLAG, FLOAT, UNCONVERGED, Doubt, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance", "objects")  # results that are images
 WHOLE = ("distance", "objects")  # of these the ones that one call computes, unless an option says otherwise
@@ -337,6 +337,17 @@ def say(doubt: str) -> None:
 
 
 @contextlib.contextmanager
+def told_in_lines():
+    """Says in a line what the package doubts."""
+    shown = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=Doubt)
+        warnings.showwarning = lambda message, category, *where, **more: (
+            say(str(message)) if category is Doubt else shown(message, category, *where, **more))
+        yield
+
+
+@contextlib.contextmanager
 def told_once():
     """Says in one line that chunks have not converged, of which each has a warning, here or in a worker."""
     shown, iterations = warnings.showwarning, []
@@ -454,7 +465,8 @@ def run(options: dict) -> None:
 
 def main(arguments=None) -> int:
     try:
-        run(vars(parser().parse_args(arguments)))
+        with told_in_lines():
+            run(vars(parser().parse_args(arguments)))
     except (isoline.Error, OSError, RuntimeError, ValueError, TypeError, ImportError, MemoryError) as error:
         print(f"isoline: {error}", file=sys.stderr)
         return 1

@@ -15,12 +15,13 @@ from numpy import typing as npt
 from ._arrays import (KINDS, ImageLike, Spacing, describe, describe_both, device_of, is_lazy, labelled, numeric, on_device,
                       shape_of)
 from ._cancel import HERE, interruptible
-from ._native import UNCONVERGED, Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
+from ._native import UNCONVERGED, Device, Doubt, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
 # The elements of what is found along segments, by its noun.
 ALONG = {"lines": LINE, "ellipses": ELLIPSE}
+COLOURS, MOST_OF_A_STRIP = (3, 4), 16  # sizes of a last axis of colours, and of sides of stacks that are as narrow
 
 
 def outside() -> int:
@@ -29,6 +30,26 @@ def outside() -> int:
     while frame.f_back and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def doubt(text: str) -> None:
+    """Warns the user of what may not have been wanted."""
+    warnings.warn(text, Doubt, stacklevel=outside())
+
+
+def looks_coloured(array) -> bool:
+    """True for what is taken for a stack, but is more likely an image with its colours side by side in memory. Columns cut
+    out of a stack are not side by side there."""
+    shape, strides = getattr(array, "shape", ()), getattr(array, "strides", None)
+    return (len(shape) == 3 and shape[2] in COLOURS and min(shape[:2]) > MOST_OF_A_STRIP
+            and getattr(array, "dtype", None) == numpy.uint8
+            and (not isinstance(array, numpy.ndarray) or strides[1] in COLOURS and strides[2] == 1))
+
+
+def doubt_colours(image) -> None:
+    if looks_coloured(image):
+        doubt(f"image: the shape {tuple(image.shape)} is taken for (z, y, x), {image.shape[0]} slices; if the last axis is "
+              "colours, pass image[..., :3].mean(axis=-1, dtype=numpy.float32), or a channel, such as image[..., 0]")
 
 
 class Context(Owned):
@@ -390,7 +411,10 @@ kept: dict[tuple[int, str], Context] = {}
 
 
 def context_of(device: DeviceLike, *arrays) -> Context:
-    """The context that is kept for a device, or the one that is given. "auto" is the GPU that one of the arrays is on."""
+    """The context that is kept for a device, or the one that is given. "auto" is the GPU that one of the arrays is on. The
+    first of them is the image."""
+    if arrays:
+        doubt_colours(arrays[0])
     if isinstance(device, Context):
         return device
     if device == "auto":

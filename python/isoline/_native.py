@@ -108,6 +108,10 @@ class Cancelled(Error):
 ERRORS = {kind.status: kind for kind in (InvalidArgument, InvalidSize, InvalidType, OutOfMemory, Cancelled)}
 
 
+class Doubt(UserWarning):
+    """A warning that an image or a result may not be what was wanted."""
+
+
 class Raised(threading.local):
     """The exception of this thread's callback that ended a call."""
 

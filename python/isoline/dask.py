@@ -26,7 +26,7 @@ import isoline
 
 from . import _objects, _surface
 from ._arrays import Spacing, as_floats, check_kind, numeric, per_axis, shape_of
-from ._context import context_of
+from ._context import context_of, doubt_colours
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
 from ._solvers import LevelSet, Snake, polygon_parts
@@ -552,6 +552,7 @@ def checked(image, operation, device, parameters) -> tuple[da.Array, dict]:
     given, after the library's checks."""
     image = in_order(image, "image")
     check_kind(image.shape, image.dtype, "image")
+    doubt_colours(image)
     if not isinstance(device, str):
         raise TypeError("device must be the name of a device: a context cannot be sent to a worker")
     if not DEVICE.fullmatch(device):

@@ -1,4 +1,6 @@
 """Arrays of every kind give the result of a packed one, without a copy where the library can read the memory as it is."""
+import warnings
+
 import numpy
 import pytest
 
@@ -30,6 +32,27 @@ def test_other_memory_is_copied(array):
     wanted = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
     for call in (isoline.distance, isoline.edge_strength):
         assert numpy.array_equal(call(array, threshold=200), call(wanted, threshold=200))
+
+
+COLOURS = RANDOM.integers(0, 256, (21, 34, 4), numpy.uint8)
+
+
+@pytest.mark.parametrize("image", [COLOURS, COLOURS[..., :3], COLOURS[2:, :, :3].copy()], ids=lambda image: str(image.shape))
+def test_colours_that_are_taken_for_slices_have_a_warning(image):
+    for call in (isoline.edge_drawing_lines, isoline.edge_strength_axes, isoline.isolines,
+                 lambda image: isoline.LevelSet(image, image > 99, target=100, epsilon=50)):
+        with pytest.warns(UserWarning, match=r"is taken for \(z, y, x\), \d+ slices; if .* image\[..., :3\].mean") as found:
+            call(image)
+        assert [one.filename for one in found] == [__file__]
+
+
+@pytest.mark.parametrize("image", [
+    COLOURS[:9], COLOURS[:, :9], COLOURS[..., :2], COLOURS.astype(numpy.uint16), numpy.moveaxis(COLOURS, 2, 0),
+    RANDOM.integers(0, 256, (21, 34, 9), numpy.uint8)[..., 2:5]], ids=lambda image: f"{image.shape} {image.dtype}")
+def test_a_stack_has_no_warning(image):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        isoline.isolines(image)
 
 
 def test_read_only_arrays_and_bool_are_inputs():

@@ -172,6 +172,13 @@ def test_operations_of_several_files(folder):
     assert numpy.array_equal(found["lines"], curves.lines) and numpy.array_equal(found["points"], curves.points)
 
 
+def test_colours_that_are_taken_for_slices_have_a_line(folder, capsys):
+    numpy.save("colours.npy", numpy.ascontiguousarray(numpy.moveaxis(IMAGE[:3], 0, 2)))
+    assert main(["edge_drawing", "colours.npy", "a.npy"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("isoline: warning: image: the shape (60, 80, 3) is taken for (z, y, x)") and said.count("\n") == 1
+
+
 def test_more_objects_than_16_bits_number(folder):
     image = numpy.kron(numpy.ones((260, 260), numpy.uint8), numpy.pad(numpy.full((3, 3), 200, numpy.uint8), 1))
     numpy.save("image.npy", image)
