@@ -33,7 +33,7 @@ import isoline
 
 from . import _operations, _results
 from ._arrays import as_floats
-from ._native import CHOICE, FLAG, FLOAT, UNCONVERGED, Doubt, default_library
+from ._native import CHOICE, FLAG, FLOAT, UNCONVERGED, IsolineWarning, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance", "objects")  # results that are images
 WHOLE = ("distance", "objects")  # of these the ones that one call computes, unless an option says otherwise
@@ -341,9 +341,9 @@ def told_in_lines():
     """Says in a line what the package doubts."""
     shown = warnings.showwarning
     with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=Doubt)
+        warnings.filterwarnings("always", category=IsolineWarning)
         warnings.showwarning = lambda message, category, *where, **more: (
-            say(str(message)) if category is Doubt else shown(message, category, *where, **more))
+            say(str(message)) if category is IsolineWarning else shown(message, category, *where, **more))
         yield
 
 

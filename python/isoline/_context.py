@@ -15,7 +15,18 @@ from numpy import typing as npt
 from ._arrays import (KINDS, ImageLike, Spacing, describe, describe_both, device_of, is_lazy, labelled, numeric, on_device,
                       shape_of)
 from ._cancel import HERE, interruptible
-from ._native import UNCONVERGED, Device, Doubt, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
+from ._native import (
+    UNCONVERGED,
+    Device,
+    InvalidArgument,
+    IsolineWarning,
+    Library,
+    Owned,
+    Report,
+    default_library,
+    freed_with,
+    whole,
+)
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
@@ -34,7 +45,7 @@ def outside() -> int:
 
 def doubt(text: str) -> None:
     """Warns the user of what may not have been wanted."""
-    warnings.warn(text, Doubt, stacklevel=outside())
+    warnings.warn(text, IsolineWarning, stacklevel=outside())
 
 
 def looks_coloured(array) -> bool:
@@ -50,6 +61,20 @@ def doubt_colours(image) -> None:
     if looks_coloured(image):
         doubt(f"image: the shape {tuple(image.shape)} is taken for (z, y, x), {image.shape[0]} slices; if the last axis is "
               "colours, pass image[..., :3].mean(axis=-1, dtype=numpy.float32), or a channel, such as image[..., 0]")
+
+
+def doubt_threshold(name: str, found, threshold) -> None:
+    """Warns of a distance or an edge strength that is the same everywhere, as all pixels are on one side of the threshold.
+    One pixel of a slice says it of a distance; of an edge strength all are read only where a few do not deny it."""
+    if not isinstance(found, numpy.ndarray):
+        return
+    if name == "distance" and numpy.isinf(found[..., :1, :1]).all():
+        doubt(f"distance: the result is infinite, as all pixels are on one side of the threshold {threshold:g}, and there "
+              "is no boundary; give another threshold")
+    few = found[(..., *(slice(None, None, max(1, side // 16)) for side in found.shape[-2:]))]
+    if name == "edge_strength" and (few == 1).all() and (found == 1).all():
+        doubt(f"edge_strength: the result is 1 everywhere, as all pixels are the shape at the threshold {threshold:g}; give "
+              "another threshold")
 
 
 class Context(Owned):

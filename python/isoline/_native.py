@@ -108,7 +108,7 @@ class Cancelled(Error):
 ERRORS = {kind.status: kind for kind in (InvalidArgument, InvalidSize, InvalidType, OutOfMemory, Cancelled)}
 
 
-class Doubt(UserWarning):
+class IsolineWarning(UserWarning):
     """A warning that an image or a result may not be what was wanted."""
 
 

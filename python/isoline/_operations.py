@@ -15,7 +15,7 @@ from typing import Any, Literal
 from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing
-from ._context import DeviceLike, context_of
+from ._context import DeviceLike, context_of, doubt_threshold
 from ._native import CHOICE, FLAG, FLOAT, INTEGER, Operation, Report, default_library
 from ._progress import ProgressLike
 from ._results import Maps, Polylines, Segments, Surface
@@ -126,8 +126,10 @@ def edge_strength(image: ImageLike, *, spacing: Spacing = None, out: Any = None,
 
     Returns the edge strength function (float32): 1 on the shape, falling to 0 around it.
     """
-    return context_of(device, image).run("edge_strength", image, spacing=spacing, out=out, progress=progress, report=report,
-                                         **parameters)
+    found = context_of(device, image).run("edge_strength", image, spacing=spacing, out=out, progress=progress, report=report,
+                                          **parameters)
+    doubt_threshold("edge_strength", found, parameters.get("threshold", 0))
+    return found
 
 
 @from_table("edge_strength", spacing="The distance between pixels along the axes, (z, y, x) or (y, x), or one number for "
@@ -215,8 +217,10 @@ def distance(image: ImageLike, *, spacing: Spacing = None, out: Any = None, devi
 
     Returns the distances (float32), in the unit of `spacing`; infinite without a boundary.
     """
-    return context_of(device, image).run("distance", image, spacing=spacing, out=out, progress=progress, report=report,
-                                         **parameters)
+    found = context_of(device, image).run("distance", image, spacing=spacing, out=out, progress=progress, report=report,
+                                          **parameters)
+    doubt_threshold("distance", found, parameters.get("threshold", 0))
+    return found
 
 
 @from_table("isolines", levels="The values of the isolines, one or several; None for equally spaced ones.")

@@ -315,7 +315,7 @@ def axes_of_strength(block, device, **options):
 
 
 def strength(block, device, parameters):
-    return isoline.edge_strength(block, device=device, **parameters)
+    return context_of(device, block).run("edge_strength", block, **parameters)
 
 
 def strength_state(block, device, parameters):
@@ -357,7 +357,7 @@ def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing 
                                   "passes; leave device out, give largest, or rechunk to one chunk")
         return by_passes(image, volume, steps, parameters, options, kept)
     if largest is None:
-        return image.map_blocks(isoline.distance, spacing=steps, device=device, **parameters, **options)
+        return image.map_blocks(measured, spacing=steps, device=device, parameters=parameters, **options)
     # One more: the boundary is where boxes of pixels touch, half a pixel beside their centres.
     halos = {axis: int(numpy.ceil(largest / steps[axis])) + 1 for axis in axes_of(image, volume)}
     image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
@@ -402,8 +402,13 @@ def one_pass(block, axis, spacing, parameters):
     return context_of("cpu", block).distance_pass(block, axis, spacing=spacing, **parameters)
 
 
+def measured(block, spacing, device, parameters):
+    """The distance of a chunk, which has no warning: there may be no boundary in it."""
+    return context_of(device, block).run("distance", block, spacing=spacing, **parameters)
+
+
 def clamped(block, largest, spacing, device, parameters):
-    distances = isoline.distance(block, spacing=spacing, device=device, **parameters)
+    distances = measured(block, spacing, device, parameters)
     return numpy.clip(distances, -largest, largest, out=distances)
 
 

@@ -414,6 +414,26 @@ def test_an_edge_strength_that_has_not_converged_has_a_warning(caplog):
     assert not caplog.records
 
 
+def test_an_image_on_one_side_of_the_threshold_has_a_warning():
+    grey = numpy.maximum(numpy.stack([IMAGE, IMAGE.T.copy().reshape(IMAGE.shape)]), 3)
+    for image, options, text in (
+            (grey, {}, "infinite, as all pixels are on one side of the threshold 0,"), (grey[0] * 0, {}, "infinite"),
+            (grey, {"dimensions": "slices"}, "infinite"), (grey, {"threshold": 250.5}, "infinite, .* threshold 250.5,")):
+        with pytest.warns(UserWarning, match=f"distance: the result is {text}") as found:
+            isoline.distance(image, **options)
+        assert [one.filename for one in found] == [__file__]
+    for options in ({}, {"mode": "converged"}, {"foreground": "below", "threshold": 200}):
+        with pytest.warns(UserWarning, match="edge_strength: the result is 1 everywhere, as all pixels are the shape at"):
+            isoline.edge_strength(grey, **options)
+    hole = grey.copy()
+    hole[1, 1, 1] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({}, {"dimensions": "slices"}):
+            isoline.distance(hole, **options)
+            isoline.edge_strength(hole, **options)
+
+
 def test_the_library_is_found_from_another_folder(tmp_path):
     file = pathlib.Path(default_library().path)
     program = ("import isoline, os, subprocess, sys; print(isoline.__version__); os.chdir('/')\n"
