@@ -136,6 +136,12 @@ def from_dlpack(array, **stream) -> Pixels:
     return Pixels(shape, dtype, (tensor.data or 0) + tensor.byte_offset, strides, True, tensor.device_id, capsule)
 
 
+def check_shape(array, shape: tuple, name: str) -> None:
+    """Refuses an array of another shape than the image; a single slice may have an axis z or none."""
+    if (1, *shape_of(array))[-3:] != (1, *shape)[-3:]:
+        raise InvalidSize(f"cannot use {name}: it must have the shape of the image, {shape} (got {shape_of(array)})")
+
+
 def check_read(slices, shape: tuple) -> None:
     """Refuses what an array that is not in memory returns for some of its slices, if it has another shape."""
     if numpy.shape(slices) != shape:
@@ -316,8 +322,10 @@ def check_kind(shape: tuple, dtype: numpy.dtype, name: str, output: tuple = ()) 
         raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {dtype}); convert them, "
                           f"as by array.astype(numpy.float32){'' if numpy.can_cast(dtype, numpy.float32) else loss}")
     if len(shape) not in (2, 3):
-        raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got {len(shape)} axes); "
-                          "pass channels and frames one by one")
+        raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got the shape "
+                          f"{tuple(shape)}); pass channels and frames one by one")
+    if 0 in shape:
+        raise InvalidSize(f"cannot use {name}: each side must have a pixel (got the shape {tuple(shape)})")
 
 
 def describe(array, spacing: Spacing = None, name="image", output: tuple = (), by_slices=False) -> tuple[Image, object]:
@@ -362,8 +370,8 @@ def describe_both(image, out, kinds: tuple, spacing: Spacing = None, by_slices=F
     unread = check_unread(image, spacing, "image")
     found = None if unread else describe(image, spacing, by_slices=by_slices)
     output = (None, None) if out is None else describe(out, name="out", output=kinds, by_slices=by_slices)
-    if unread and out is not None and (1, *shape_of(out))[-3:] != (1, *shape_of(image))[-3:]:
-        raise InvalidSize(f"cannot write out: it must have the shape of the image, {shape_of(image)} (got {shape_of(out)})")
+    if out is not None:
+        check_shape(out, shape_of(image), "out")
     return found or describe(image, spacing, by_slices=by_slices), output
 
 

@@ -12,8 +12,20 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import (KINDS, ImageLike, Spacing, describe, describe_both, device_of, is_lazy, labelled, numeric, on_device,
-                      shape_of)
+from ._arrays import (
+    KINDS,
+    ImageLike,
+    Spacing,
+    check_shape,
+    describe,
+    describe_both,
+    device_of,
+    is_lazy,
+    labelled,
+    numeric,
+    on_device,
+    shape_of,
+)
 from ._cancel import HERE, interruptible
 from ._native import (
     UNCONVERGED,
@@ -379,6 +391,8 @@ class Context(Owned):
         kind = numpy.uint16 if start is None else KINDS[start.type]
         result = numpy.empty(shape_of(image), kind) if out is None else out
         (described, image), (output, out) = describe_both(image, result, tuple(dict.fromkeys((kind, *KINDS))), spacing)
+        if starts is not None:
+            check_shape(starts, shape_of(image), "starts")
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
@@ -408,6 +422,7 @@ class Context(Owned):
         out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
         (described, _image), (output, _) = describe_both(image, out, (numpy.uint8,), spacing)
         start, _mask = describe(labelled(initial_mask, "initial_mask"), name="initial_mask")
+        check_shape(initial_mask, shape_of(image), "initial_mask")
         with Watch(progress) as watch:
             self.library.call("level_set_run", self, byref(described), byref(start), byref(params), watch.argument,
                               byref(output), filled(report))

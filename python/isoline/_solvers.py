@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import ImageLike, Spacing, describe, labelled, numeric, shape_of
+from ._arrays import ImageLike, Spacing, check_shape, describe, labelled, numeric, shape_of
 from ._context import DeviceLike, context_of, filled
 from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, real, whole
 from ._progress import ProgressLike, Watch
@@ -57,6 +57,7 @@ class Solver(Owned):
     def read(self, what, out, *kinds):
         out = numpy.empty(self.shape, kinds[0]) if out is None else out
         output, _owner = describe(out, name="out", output=kinds, by_slices=self.writes_slices)
+        check_shape(out, self.shape, "out")
         self.library.call(f"{self.kind}_{what}", self, byref(output))
         return out
 
@@ -84,6 +85,7 @@ class LevelSet(Solver):
             raise TypeError(f"LevelSet has no parameter 'iterations' (got {parameters['iterations']}); give them to step")
         super().__init__(device, image, spacing, initial_mask)
         start, initial_mask = describe(labelled(initial_mask, "initial_mask"), name="initial_mask")
+        check_shape(initial_mask, self.shape, "initial_mask")
         self.make("level_set", byref(start), parameters)
 
     def step(self, iterations: int, *, progress: ProgressLike = None) -> Report:
@@ -106,6 +108,7 @@ class LevelSet(Solver):
         front the distance to it in the unit of the spacing. With variant="band" one without a voxel in the narrow band, as
         it is saved where a front rests at sharp edges, becomes the distance to its front after the first iteration."""
         described, _phi = describe(phi, name="phi")
+        check_shape(phi, self.shape, "phi")
         self.library.call("level_set_write_phi", self, byref(described))
 
     def state(self) -> LevelSetState:

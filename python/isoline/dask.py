@@ -159,7 +159,7 @@ def snake(image: da.Array, polygons: Any, *, device: str = "auto", **parameters:
     """
     image, values = checked(image, "snake", device, parameters)
     if image.ndim != 2:
-        raise InvalidSize(f"cannot use image: region snakes need the axes (y, x) (got {image.ndim} axes)")
+        raise InvalidSize(f"cannot use image: region snakes need the axes (y, x) (got the shape {image.shape})")
     for name, wanted in dict(background="window", pyramid_levels=1).items():
         if values[name] != wanted:
             raise InvalidArgument(f"cannot search targets in chunks: {name} must be {wanted!r} (got {values[name]!r}), as a "
