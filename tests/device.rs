@@ -52,6 +52,12 @@ fn named_device_never_falls_back() {
         assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
         let reason = &devices()[1].reason;
         assert!(error.message().contains(reason.as_str()), "{error} / {reason}");
+        // The list has an entry of this name if there is no device.
+        for name in ["cuda", "cuda:0", "cuda:all"].into_iter().filter(|_| devices()[1].id == "cuda") {
+            let error = Context::new(name).unwrap_err();
+            assert!(error.message().starts_with(&format!("cannot use {name}: {reason}")), "{error}");
+            assert!(error.message().ends_with(" choose the device auto or cpu"), "{error}");
+        }
     }
 }
 

@@ -80,6 +80,18 @@ fn unavailable(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::DeviceUnavailable, message)
 }
 
+/// Starts the driver for devices that were asked for by `name`, and returns their number.
+fn start_for(name: &str) -> Result<u32> {
+    find::start().map_err(|error| {
+        let advice = match error.message() {
+            find::NO_DRIVER => format!("; install it ({}), or", find::DRIVER_FILE),
+            advised if advised.contains(';') => ", or".into(),
+            _ => ";".into(),
+        };
+        unavailable(format!("cannot use {name}: {error}{advice} choose the device auto or cpu"))
+    })
+}
+
 fn none_usable(reasons: &[String]) -> Error {
     unavailable(format!("cannot use any CUDA device: {}", reasons.join("; ")))
 }
@@ -105,7 +117,7 @@ pub(crate) struct Cuda {
 impl Cuda {
     /// Opens the first CUDA device that can load the kernels.
     pub(super) fn first_usable() -> Result<(Arc<Self>, DeviceInfo)> {
-        Self::first_usable_of(0..find::start()?)
+        Self::first_usable_of(0..start_for("cuda")?)
     }
 
     /// Opens the CUDA device with the most free memory among those that can load the kernels. If there are several and NVML
@@ -142,7 +154,7 @@ impl Cuda {
     /// all devices that work.
     pub(super) fn open_list(name: &str, indices: &[u32]) -> Result<Vec<Found>> {
         let all = indices.is_empty();
-        let indices = if all { (0..find::start()?).collect() } else { indices.to_vec() };
+        let indices = if all { (0..start_for(name)?).collect() } else { indices.to_vec() };
         let (mut found, mut reasons) = (Vec::new(), Vec::new());
         for index in indices {
             match Self::open(index) {
@@ -167,7 +179,7 @@ impl Cuda {
 
     /// Opens device `index` and loads kernels, which proves that it works.
     pub(super) fn open(index: u32) -> Result<(Arc<Self>, DeviceInfo)> {
-        let count = find::start().map_err(|e| unavailable(format!("cannot use cuda:{index}: {e}")))?;
+        let count = start_for(&format!("cuda:{index}"))?;
         if index >= count {
             return Err(unavailable(format!(
                 "cannot use cuda:{index}: this machine has {count} CUDA device(s), cuda:0 to cuda:{}; use one of them",

@@ -27,6 +27,10 @@ const FUNCTIONS: &str = "\
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cuPointerGetAttribute cuPointerGetAttributes \
     cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamWaitEvent cuTexObjectCreate cuTexObjectDestroy";
 
+/// The reason for having no device where the driver's library is not found, and the name of that.
+pub(super) const NO_DRIVER: &str = "there is no NVIDIA driver here";
+pub(super) const DRIVER_FILE: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
 
@@ -85,8 +89,7 @@ fn find_library() -> Result<()> {
     }
     // SAFETY: loads libcuda if it is there; no other precondition.
     if !unsafe { sys::is_culib_present() } {
-        let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        return Err(unavailable(format!("no NVIDIA driver found ({library})")));
+        return Err(unavailable(NO_DRIVER));
     }
     // SAFETY: the library is present; the symbol is a function, and is not called through this type.
     let lacks = |name: &str| unsafe { sys::culib().get::<unsafe extern "C" fn()>(name.as_bytes()) }.is_err();
