@@ -81,8 +81,8 @@ def parser() -> argparse.ArgumentParser:
         text = operation.info.help.decode()
         one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("input", help=".npy, .tif or .zarr")
-        one.add_argument("output", help=".npz" if gives_arrays(name) else ".npy or .tif, replaced if it exists, or .zarr, "
-                         "replaced if it is a result of this command and there is --overwrite")
+        one.add_argument("output", help=f"{'.npz' if gives_arrays(name) else '.npy, .tif or .zarr'}; what is there is "
+                         "replaced with --overwrite alone, and a .zarr only if it is a result of this command")
         one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
         one.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N, cuda:0,2 or cuda:all")
         one.add_argument("--quiet", action="store_true", help="no progress")
@@ -109,8 +109,7 @@ def parser() -> argparse.ArgumentParser:
         if name in BY_CHUNK:
             one.add_argument("--multiscale", type=int, metavar="N", help="of an OME-Zarr image: write N sizes, each half "
                              "of the one before")
-        if not gives_arrays(name):
-            one.add_argument("--overwrite", action="store_true", help="replace the .zarr of another run")
+        one.add_argument("--overwrite", action="store_true", help="replace what is there, also the .zarr of another run")
         if name == "edge_strength":
             one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
         if name == "distance":
@@ -176,7 +175,7 @@ def read(path: str, fill_missing: bool):
     return array.reshape([size for _, size in kept])
 
 
-def check_place(path: str, kind: str, inputs: list) -> None:
+def check_place(path: str, kind: str, inputs: list, overwrite: bool) -> None:
     """Refuses an output that could not be written after the computation, or that an input is or is in."""
     target = pathlib.Path(path)
     for one in map(pathlib.Path, inputs):
@@ -185,6 +184,8 @@ def check_place(path: str, kind: str, inputs: list) -> None:
     if target.exists() and target.is_dir() != (kind == ".zarr"):
         wanted, there = ("folder", "file") if kind == ".zarr" else ("file", "folder")
         raise ValueError(f"cannot write {path}: it must be a {wanted} (got a {there} that is there); name another one")
+    if target.is_file() and not overwrite:
+        raise FileExistsError(f"cannot write {path}: it is there; give --overwrite to replace it, or name another file")
     folder = target.resolve().parent
     if kind == ".tif":
         importlib.import_module("tifffile")
@@ -399,7 +400,7 @@ def run(options: dict) -> None:
     if levels < 1 or levels > 1 and kind != ".zarr":
         raise ValueError(f"cannot use --multiscale {levels}: it must be at least 1, and more than 1 for a .zarr alone (got "
                          f"{target}); leave it out, or name a .zarr")
-    check_place(target, kind, [path, *files.values()])
+    check_place(target, kind, [path, *files.values()], overwrite)
     image, source = read(path, fill_missing), None
     if not isinstance(image, numpy.ndarray):
         image, source = image.image, image

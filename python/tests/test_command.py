@@ -97,6 +97,16 @@ def test_the_place_is_checked_before_the_computation(folder, capsys, target, tex
     assert said.startswith(f"isoline: cannot write {target}: ") and text in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("operation, target", [("distance", "a.npy"), ("distance", "a.tif"), ("isolines", "a.npz")])
+def test_what_is_there_is_replaced_on_request_alone(folder, capsys, operation, target):
+    pytest.importorskip("tifffile" if target == "a.tif" else "numpy")
+    pathlib.Path(target).write_text("mine", encoding="utf-8")
+    assert main([operation, "image.npy", target]) == 1 and pathlib.Path(target).read_text(encoding="utf-8") == "mine"
+    said = f"isoline: cannot write {target}: it is there; give --overwrite to replace it, or name another file\n"
+    assert capsys.readouterr().err == said
+    assert main([operation, "image.npy", target, "--overwrite"]) == 0 and pathlib.Path(target).read_bytes() != b"mine"
+
+
 @pytest.mark.parametrize("arguments, one", [
     (["level_set", "image.npy", "start.npy", "--initial_mask", "start.npy"], "start.npy"),
     (["objects", "image.npy", "link.npy", "--starts", "start.npy"], "start.npy")], ids=str)
@@ -156,7 +166,7 @@ def test_operations_of_several_files(folder):
     assert main(["snake", "slice.npy", "b.npy", "--polygons", "starts.json", "--noise", "poisson"]) == 0
     assert numpy.array_equal(numpy.load("b.npy"), isoline.snake(IMAGE[10], starts, noise="poisson").labels())
     pathlib.Path("slices.json").write_text("[10]", encoding="utf-8")
-    assert main(["snake", "image.npy", "b.npy", "--polygons", "starts.json", "--slices", "slices.json"]) == 0
+    assert main(["snake", "image.npy", "b.npy", "--overwrite", "--polygons", "starts.json", "--slices", "slices.json"]) == 0
     labels = numpy.load("b.npy")
     assert main(["snake", "image.npy", "c.npy", "--polygons", "starts.json"]) == 1 and not pathlib.Path("c.npy").exists()
     assert numpy.array_equal(labels, isoline.snake(IMAGE, starts, [10]).labels()) and labels[10].any()
@@ -206,7 +216,7 @@ def test_labels_of_32_and_64_bits_are_read(folder, capsys, kind):
     for value in (2 ** 24 + 1, -2 ** 24 - 1) if "i" in kind else (2 ** 24 + 1,):
         labels[3, 4, 5] = value
         numpy.save("labels.npy", labels)
-        assert main(["distance", "labels.npy", "a.npy", "--threshold", "0.5"]) == 1
+        assert main(["distance", "labels.npy", "c.npy", "--threshold", "0.5"]) == 1
         said = capsys.readouterr().err
         assert said.startswith(f"isoline: cannot use labels.npy: whole numbers of {numpy.dtype(kind)} must be from -167")
         assert f"(got {value})" in said and said.count("\n") == 1
@@ -319,7 +329,8 @@ def test_an_output_stays_a_link_and_keeps_its_mode(folder):
     pathlib.Path("a.npy").symlink_to("real/a.npy")
     pathlib.Path("new.npy").symlink_to("real/new.npy")
     for name in ("a.npy", "new.npy"):
-        assert main(["distance", "image.npy", name, "--threshold", "100"]) == 0 and pathlib.Path(name).is_symlink()
+        assert main(["distance", "image.npy", name, "--threshold", "100", "--overwrite"]) == 0
+        assert pathlib.Path(name).is_symlink()
         assert numpy.array_equal(numpy.load(f"real/{name}"), isoline.distance(IMAGE, threshold=100))
     assert pathlib.Path("real/a.npy").stat().st_mode & 0o777 == 0o640
 
@@ -343,7 +354,7 @@ def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
     numpy.save("a.npy", IMAGE)
     before = pathlib.Path("a.npy").read_bytes()
     monkeypatch.setattr(numpy, "save", full)
-    assert main(["distance", "image.npy", "a.npy", "--threshold", "100", "--quiet"]) == 1
+    assert main(["distance", "image.npy", "a.npy", "--threshold", "100", "--quiet", "--overwrite"]) == 1
     assert "cannot write a.npy: No space left on device; make room" in capsys.readouterr().err
     assert pathlib.Path("a.npy").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy"]

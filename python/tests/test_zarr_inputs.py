@@ -34,12 +34,12 @@ def test_the_nearest_group_says_the_spacing(folder, version):
         ome(group, version, scale=(1, 1, z, 1, 1))
         wanted = isoline.distance(IMAGE, threshold=100, spacing=(z, 1, 1))
         for path in (group, f"{group}/full"):
-            assert main(["distance", path, "a.npy", "--threshold", "100"]) == 0
+            assert main(["distance", path, "a.npy", "--overwrite", "--threshold", "100"]) == 0
             assert numpy.array_equal(numpy.load("a.npy"), wanted)
     numpy.save("plain.zarr/b.npy", IMAGE)
-    assert main(["distance", "plain.zarr/b.npy", "a.npy"]) == 0
+    assert main(["distance", "plain.zarr/b.npy", "a.npy", "--overwrite"]) == 0
     assert main(["edge_strength", "image.zarr/A/1/0", "image.zarr/labels/a.zarr", *OPTIONS]) == 0
-    assert main(["distance", "image.zarr/labels/a.zarr/0", "a.npy", "--threshold", "0.5"]) == 0
+    assert main(["distance", "image.zarr/labels/a.zarr/0", "a.npy", "--overwrite", "--threshold", "0.5"]) == 0
     field = zarr.open("image.zarr/labels/a.zarr/0", mode="r")[:]
     assert numpy.array_equal(numpy.load("a.npy"), isoline.distance(field, threshold=0.5, spacing=(4, 1, 1)))
 
@@ -49,38 +49,38 @@ def test_a_result_that_is_being_written_is_not_read_at_any_depth(folder, capsys)
     ome("image.zarr/a.zarr")
     zarr.open("image.zarr/a.zarr", mode="r+").attrs["isoline"] = {"complete": False}
     for path in ("image.zarr/a.zarr", "image.zarr/a.zarr/full"):
-        assert main(["distance", path, "a.npy"]) == 1
+        assert main(["distance", path, "a.npy", "--overwrite"]) == 1
         assert "a run that has not ended is writing it" in capsys.readouterr().err
-    assert main(["distance", "image.zarr", "a.npy"]) == 0
+    assert main(["distance", "image.zarr", "a.npy", "--overwrite"]) == 0
 
 
 def test_groups_without_an_image_name_what_is_in_them(folder, capsys):
     zarr.create_group("image.zarr").create_group("A")
     ome("image.zarr/A/1")
     for path in ("image.zarr", "image.zarr/A"):
-        assert main(["distance", path, "a.npy"]) == 1
+        assert main(["distance", path, "a.npy", "--overwrite"]) == 1
         said = capsys.readouterr().err
         assert "it is a group without an image of OME-Zarr" in said
         assert f"such as {path}/A" in said or path == "image.zarr/A" and "such as image.zarr/A/1" in said
-    assert main(["distance", "image.zarr/A/1", "a.npy"]) == 0
+    assert main(["distance", "image.zarr/A/1", "a.npy", "--overwrite"]) == 0
 
 
 def test_other_versions_of_ome_zarr(folder, capsys):
     """The array that the error names can be read. Without a version the structure decides."""
     ome("image.zarr", "0.3")
-    assert main(["distance", "image.zarr", "a.npy"]) == 1
+    assert main(["distance", "image.zarr", "a.npy", "--overwrite"]) == 1
     assert "(got 0.3); convert it, or name an array in it, such as image.zarr/full, and its --spa" in capsys.readouterr().err
-    assert main(["distance", "image.zarr/full", "a.npy", "--threshold", "100", "--spacing", "2,1,1"]) == 1
+    assert main(["distance", "image.zarr/full", "a.npy", "--overwrite", "--threshold", "100", "--spacing", "2,1,1"]) == 1
     assert "(z, y, x)" in capsys.readouterr().err  # It has axes of size 1 besides.
     ome("three.zarr", "0.3", axes=AXES[2:], scale=(2, 1, 1))
-    assert main(["distance", "three.zarr/full", "a.npy", "--threshold", "100", "--spacing", "2,1,1"]) == 0
+    assert main(["distance", "three.zarr/full", "a.npy", "--overwrite", "--threshold", "100", "--spacing", "2,1,1"]) == 0
     wanted = isoline.distance(IMAGE, threshold=100, spacing=(2, 1, 1))
     assert numpy.array_equal(numpy.load("a.npy"), wanted)
     ome("none.zarr", None, axes=AXES[2:], scale=(2, 1, 1))
-    assert main(["distance", "none.zarr", "a.npy", "--threshold", "100"]) == 0
+    assert main(["distance", "none.zarr", "a.npy", "--overwrite", "--threshold", "100"]) == 0
     assert numpy.array_equal(numpy.load("a.npy"), wanted)
     ome("names.zarr", None, axes=["z", "y", "x"], scale=(2, 1, 1))
-    assert main(["distance", "names.zarr", "a.npy"]) == 1 and "(got None)" in capsys.readouterr().err
+    assert main(["distance", "names.zarr", "a.npy", "--overwrite"]) == 1 and "(got None)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error, text", [
@@ -202,15 +202,16 @@ def test_bytes_in_the_other_order(folder):
 
 def test_units_that_differ_need_a_spacing(folder, capsys):
     ome("image.zarr", axes=[*AXES[:2], dict(name="z", unit="millimeter"), *AXES[3:]])
-    assert main(["distance", "image.zarr", "a.npy"]) == 1
+    assert main(["distance", "image.zarr", "a.npy", "--overwrite"]) == 1
     assert "the units of its axes must be the same" in capsys.readouterr().err
-    assert main(["distance", "image.zarr", "a.npy", "--spacing", "1"]) == 0
+    assert main(["distance", "image.zarr", "a.npy", "--overwrite", "--spacing", "1"]) == 0
     # Slices do not use the distance between them.
-    assert main(["distance", "image.zarr", "a.npy", "--threshold", "100", "--dimensions", "slices"]) == 0
+    assert main(["distance", "image.zarr", "a.npy", "--overwrite", "--threshold", "100", "--dimensions", "slices"]) == 0
     assert numpy.array_equal(numpy.load("a.npy"), isoline.distance(IMAGE, threshold=100, spacing=0.5, dimensions="slices"))
-    assert main(["edge_strength", "image.zarr", "a.npy"]) == 0 and main(["edge_strength", "image.zarr", "b.zarr"]) == 0
-    assert main(["isolines", "image.zarr", "a.npz"]) == 0
-    assert main(["edge_strength", "image.zarr", "a.npy", *OPTIONS]) == 1
+    assert main(["edge_strength", "image.zarr", "a.npy", "--overwrite"]) == 0
+    assert main(["edge_strength", "image.zarr", "b.zarr"]) == 0
+    assert main(["isolines", "image.zarr", "a.npz", "--overwrite"]) == 0
+    assert main(["edge_strength", "image.zarr", "a.npy", "--overwrite", *OPTIONS]) == 1
     ome("other.zarr", axes=[*AXES[:4], dict(name="x", unit="millimeter")])
-    assert main(["isolines", "other.zarr", "a.npz"]) == 1
+    assert main(["isolines", "other.zarr", "a.npz", "--overwrite"]) == 1
     assert "must be the same (got ['micrometer', 'millimeter'])" in capsys.readouterr().err
