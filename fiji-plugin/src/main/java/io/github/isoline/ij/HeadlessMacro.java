@@ -4,6 +4,7 @@ import ij.CommandListener;
 import ij.Executer;
 import ij.IJ;
 import ij.Macro;
+import ij.Menus;
 import ij.WindowManager;
 import ij.macro.Debugger;
 import ij.macro.Interpreter;
@@ -14,8 +15,10 @@ import java.io.File;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Hashtable;
 import java.util.List;
 
 /**
@@ -123,9 +126,17 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
         return macro != null;
     }
 
+    /** Records the attempt of a filter to show its dialog. */
+    static void takes(HeadlessException e) {
+        running.handle(e);
+    }
+
     /** Runs the macro of {@link #run}, which a Macro_Runner has read from its file. */
     @Override
-    public String runMacro(String macro, String argument) {
+    public String runMacro(String read, String argument) {
+        // ImageJ takes the bytes of the file for ISO 8859-1, but its editor saves UTF-8.
+        String utf8 = new String(read.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+        String macro = utf8.indexOf('\uFFFD') < 0 ? utf8 : read;
         outer = new Interpreter();
         outer.setDebugger(this);
         interpreter = outer;
@@ -167,6 +178,9 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
     public String commandExecuting(String next) {
         Interpreter caller = Interpreter.getInstance();
         command = next;
+        @SuppressWarnings("unchecked") // ImageJ is older than generics
+        Hashtable<String, String> table = Menus.getCommands();
+        table.computeIfPresent(next, HeadlessFilter::guard);
         if (caller != null) {
             interpreter = caller;
             line = caller.getLineNumber();

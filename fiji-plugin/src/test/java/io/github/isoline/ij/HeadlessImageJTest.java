@@ -34,6 +34,8 @@ class HeadlessImageJTest {
                 "run('Make Montage...');                       | Stack required",
                 "run('Analyze Particles...', 'size=0');        | \"Analyze Particles...\". It is misspelt, or one of",
                 "run('Size...', 'width=7');                    | \"Size...\" cannot show its dialog: there is no display",
+                "run('Gaussian Blur...', 'sigma=2');           | \"Gaussian Blur...\" cannot show its dialog",
+                "newImage('s', '8-bit black', 9, 9, 3); run('Dilate');  | \"Dilate\" cannot show its dialog",
                 "n = getNumber('how many', 3);                 | The macro cannot show its dialog",
                 "newImage('s', '8-bit ramp', 9, 9, 3); run('Convert to Mask');  | cannot show its dialog",
                 "x = (3 + ;                                    | Number or numeric function expected",
@@ -90,6 +92,8 @@ class HeadlessImageJTest {
                 "print('end'); exit;",
                 "showMessage('end');",
                 "run('Invert'); print('end'); return 'done';",
+                "run('Square'); setThreshold(9, 255); run('Convert to Mask'); run('Dilate'); print('end');",
+                "if (lengthOf('\u00b5m') == 2) print('end');",
                 "function f(x) { if (x > 0) return f(x - 1); print('end'); return 0; } x = f(3);"
             })
     void macroThatComesToItsEndIsNoFailure(String code) throws Exception {
