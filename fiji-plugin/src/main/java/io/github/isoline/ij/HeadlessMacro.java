@@ -259,7 +259,8 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
         @Override
         public void println(String text) {
             StackTraceElement[] callers = new Throwable().getStackTrace();
-            if (isCalledBy(callers, "ij.IJ", "error") || isCalledBy(callers, "ij.macro.Functions", "exit")) {
+            boolean error = isCalledBy(callers, "ij.IJ", "error") && !IJ.redirectingErrorMessages();
+            if (error || isCalledBy(callers, "ij.macro.Functions", "exit")) {
                 fail(text);
             } else if (isCalledBy(callers, "ij.Executer", "run")) {
                 failIn(text);

@@ -11,6 +11,7 @@ import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -149,6 +150,27 @@ class BatchTest {
         // One argument, or none, is a run as ever.
         outcome = run(code, files.subList(0, 1), "-D" + RunLog.QUIET + "=true");
         assertEquals("Isoline: 2 commands on 2 images, 0 warnings, 0 failures", outcome.out.trim());
+    }
+
+    @Test
+    void exampleGoesOnBehindADamagedFile() throws Exception {
+        String data = System.getProperty("isoline.test.data");
+        byte[] png = Files.readAllBytes(Paths.get(data, "cell.png"));
+        Files.write(folder.resolve("a.png"), Arrays.copyOf(png, png.length / 2));
+        IJ.saveAsTiff(disc(0), folder.resolve("b.tif").toString());
+        HeadlessProcess.Outcome outcome = HeadlessProcess.java(
+                folder,
+                HeadlessProcess.classPath(true),
+                Arrays.asList(),
+                HeadlessImageJ.class.getName(),
+                "--quiet",
+                data + "/../../examples/batch.ijm",
+                folder.toString());
+        assertEquals(1, outcome.status, outcome.text());
+        assertTrue(outcome.errors.contains("These files cannot be opened: a.png"), outcome.errors);
+        assertEquals(1, outcome.errors.trim().split("\n").length, outcome.errors);
+        assertTrue(folder.resolve("esf/b.tif.tif").toFile().isFile());
+        assertTrue(outcome.out.contains("\nb.tif done\nIsoline: 1 command"), outcome.out);
     }
 
     @Test
