@@ -354,7 +354,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         String status;
         current = next;
         told = false;
-        List<Integer> now = Arrays.asList(image.getWidth(), image.getHeight(), image.getType());
+        List<Integer> now = format();
         if (!now.equals(format)) {
             freeBuffers();
             format = now;
@@ -371,12 +371,20 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
             status = "not enough memory in Java for the preview";
         } catch (RuntimeException e) {
             // An image that is closed or changed may lose its pixels at any time.
-            status = isOutdated() ? null : "failed: " + e;
+            boolean converted = !format().equals(format);
+            status = converted || isOutdated() ? null : "failed: " + e;
+            if (converted) {
+                requestAgain();
+            }
         }
         if (status != null) {
             String text = status;
             publish(next, () -> listener.status(text));
         }
+    }
+
+    private List<Integer> format() {
+        return Arrays.asList(image.getWidth(), image.getHeight(), image.getType());
     }
 
     @Override

@@ -283,8 +283,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Requests a preview, or removes it. */
     private void requestPreview() {
         refusal = null;
-        boolean refused = Pixels.isRgb(image) && !settings.is(Settings.LUMINANCE);
-        String fault = refused ? problem : previewProblem();
+        String fault = previewProblem();
         previewStatus = fault == null ? "computing..." : "none";
         if (fault == null) {
             preview.request(settings, drawPreview);

@@ -119,6 +119,19 @@ final class GuiScenes extends GuiDriver.Scenes {
         say("recorded", recorder.getText().trim());
     }
 
+    /** Plays a dialog that refuses an RGB image, which the user converts while it is open. */
+    void rgb(ImagePlus image) throws Exception {
+        IJ.run(image, "RGB Color", "");
+        Dialog dialog = open(image, "Edge Drawing...");
+        say("ok with colours", button(dialog, "OK").isEnabled());
+        IJ.run(image, "8-bit", "");
+        await("OK", () -> button(dialog, "OK").isEnabled());
+        await("a preview", () -> status(dialog).contains(" segments"));
+        say("hint", hint(dialog).replace('\n', ' '));
+        press(button(dialog, "Cancel"));
+        await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
+    }
+
     /** Plays a macro in the window: a valid call, then an invalid one, which must end it without a dialog. */
     void macro(ImagePlus image) throws Exception {
         String returned = IJ.runMacro("run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"

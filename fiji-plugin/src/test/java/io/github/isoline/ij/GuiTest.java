@@ -99,6 +99,13 @@ class GuiTest extends WindowTest {
     }
 
     @Test
+    void dialogNoticesThatAnRgbImageWasConverted() throws Exception {
+        Map<String, String> seen = play("gui rgb");
+        assertEquals("false", seen.get("ok with colours"));
+        assertFalse(seen.get("hint").contains("RGB"), seen.get("hint"));
+    }
+
+    @Test
     void macroInTheWindowEndsWithALineInTheLogAndNoDialog() throws Exception {
         Map<String, String> seen = play("gui macro");
         assertEquals("[aborted]", seen.get("returned"));
