@@ -3,15 +3,17 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
+import ij.process.ImageProcessor;
 import java.awt.Rectangle;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Selections that objects grow from: each area, and a ball around each point. They have the labels 1, 2, ... in their
- * order. Selections are copied when it is made, so that the user may draw on while it is used.
+ * Selections that objects grow from: each area, each part of the image's own selection, and a ball around each point.
+ * They have the labels 1, 2, ... in their order. Selections are copied when it is made, so that the user may draw on while it is used.
  */
 final class StartRois {
     /** The automatic radius in pixels: curvature hardly moves the front of such a ball. */
@@ -55,17 +57,35 @@ final class StartRois {
                 ? AUTOMATIC_RADIUS * voxel.x
                 : settings.number(ObjectsSettings.RADIUS);
         if (settings.is(Settings.START, ObjectsSettings.ROI)) {
-            add(SnakeStart.areaOrPoints(planes.image), "the selection");
+            Roi selection = SnakeStart.areaOrPoints(planes.image);
+            for (Roi part : parts(selection)) {
+                add(part, selection, "the selection");
+            }
             return;
         }
         RoiFile.Starts given = new RoiFile.Starts(settings);
         skipped = given.skipped;
         for (Roi roi : given.rois) {
-            add((Roi) roi.clone(), given.source);
+            add((Roi) roi.clone(), roi, given.source);
         }
     }
 
-    private void add(Roi roi, String source) throws BadInput {
+    /** Returns the parts of a composite selection, which are connected by sides; others are one part. */
+    private static Collection<Roi> parts(Roi selection) {
+        ImageProcessor mask = selection.getMask();
+        if (selection.getType() != Roi.COMPOSITE || mask == null) {
+            return Collections.singletonList(selection);
+        }
+        Rectangle box = selection.getBounds();
+        MaskObjects objects = new MaskObjects(new byte[][] {(byte[]) mask.getPixels()}, box.width);
+        Collection<Roi> parts =
+                MaskObjects.outlines(objects.labels[0], box.width).values();
+        parts.forEach(part -> part.setLocation(box.x + part.getBounds().x, box.y + part.getBounds().y));
+        return parts;
+    }
+
+    /** Adds the starts of a selection, which has its place from the whole that it belongs to. */
+    private void add(Roi roi, Roi whole, String source) throws BadInput {
         List<StartPoints.Point> points = roi instanceof PointRoi
                 ? StartPoints.of((PointRoi) roi, planes, volume, source)
                 : Collections.singletonList(null);
@@ -75,7 +95,7 @@ final class StartRois {
             start.area = roi;
             start.name = roi.getName() == null ? "start " + (starts.size() + 1) : roi.getName();
             start.place =
-                    point == null ? StartPoints.place(roi, planes) : new int[] {point.c, volume ? 0 : point.z, point.t};
+                    point == null ? StartPoints.place(whole, planes) : new int[] {point.c, volume ? 0 : point.z, point.t};
             if ("the selection".equals(source)) {
                 start.place[0] = 0;
                 if (point == null && volume && start.place[1] == 0) {

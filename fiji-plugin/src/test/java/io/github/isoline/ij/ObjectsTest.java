@@ -14,6 +14,7 @@ import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
+import ij.gui.ShapeRoi;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
 import ij.process.FloatProcessor;
@@ -285,6 +286,18 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
         selected.put("start", "roi");
         selected.put("radius", 2);
         assertBalls(Isoline.growObjects(image, selected).getImage(), 1);
+
+        // A second area that was added with the Shift key; one with a hole is one part.
+        ShapeRoi both = new ShapeRoi(new OvalRoi(15, 17, 6, 6));
+        both.not(new ShapeRoi(new Roi(17, 19, 2, 2)));
+        both.or(new ShapeRoi(area));
+        image.setRoi(both);
+        selected.remove("radius");
+        assertBalls(Isoline.growObjects(image, selected).getImage(), 1);
+        // In the ROI Manager it is the outline of one object.
+        both.setPosition(8);
+        options.put("rois", both);
+        assertEquals(1, Isoline.growObjects(image, options).getTable().size());
     }
 
     @Test
