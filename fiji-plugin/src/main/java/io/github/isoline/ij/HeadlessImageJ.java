@@ -113,9 +113,25 @@ public final class HeadlessImageJ {
         for (String type : new String[] {"8-bit", "16-bit", "32-bit", "RGB Color"}) {
             table.put(type, "ij.plugin.Converter(\"" + type + "\")");
         }
-        table.put("Invert", "ij.plugin.filter.Filters(\"invert\")");
-        table.put("Crop", "ij.plugin.Resizer(\"crop\")");
-        table.put("Clear Results", "ij.plugin.filter.Analyzer(\"clear\")");
+        String[][] others = {
+            {"Clear", "filter.Filler(\"clear\")"},
+            {"Clear Outside", "filter.Filler(\"outside\")"},
+            {"Clear Results", "filter.Analyzer(\"clear\")"},
+            {"Close", "Commands(\"close\")"},
+            {"Close All", "Commands(\"close-all\")"},
+            {"Crop", "Resizer(\"crop\")"},
+            {"Draw", "filter.Filler(\"draw\")"},
+            {"Fill", "filter.Filler(\"fill\")"},
+            {"Find Edges", "filter.Filters(\"edge\")"},
+            {"Invert", "filter.Filters(\"invert\")"},
+            {"Measure", "filter.Analyzer"},
+            {"Revert", "Commands(\"revert\")"},
+            {"Sharpen", "filter.Filters(\"sharpen\")"},
+            {"Smooth", "filter.Filters(\"smooth\")"},
+        };
+        for (String[] command : others) {
+            table.put(command[0], "ij.plugin." + command[1]);
+        }
         return table;
     }
 

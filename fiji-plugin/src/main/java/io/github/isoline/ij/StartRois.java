@@ -13,7 +13,8 @@ import java.util.stream.Collectors;
 
 /**
  * Selections that objects grow from: each area, each part of the image's own selection, and a ball around each point.
- * They have the labels 1, 2, ... in their order. Selections are copied when it is made, so that the user may draw on while it is used.
+ * They have the labels 1, 2, ... in their order. Selections are copied when it is made, so that the user may draw on
+ * while it is used.
  */
 final class StartRois {
     /** The automatic radius in pixels: curvature hardly moves the front of such a ball. */
@@ -94,8 +95,9 @@ final class StartRois {
             start.point = point;
             start.area = roi;
             start.name = roi.getName() == null ? "start " + (starts.size() + 1) : roi.getName();
-            start.place =
-                    point == null ? StartPoints.place(whole, planes) : new int[] {point.c, volume ? 0 : point.z, point.t};
+            start.place = point == null
+                    ? StartPoints.place(whole, planes)
+                    : new int[] {point.c, volume ? 0 : point.z, point.t};
             if ("the selection".equals(source)) {
                 start.place[0] = 0;
                 if (point == null && volume && start.place[1] == 0) {

@@ -93,6 +93,7 @@ class HeadlessImageJTest {
                 "showMessage('end');",
                 "run('Invert'); print('end'); return 'done';",
                 "run('Square'); setThreshold(9, 255); run('Convert to Mask'); run('Dilate'); print('end');",
+                "makeRectangle(2, 2, 9, 9); run('Clear Outside'); run('Close All'); if (nImages == 0) print('end');",
                 "if (lengthOf('\u00b5m') == 2) print('end');",
                 "function f(x) { if (x > 0) return f(x - 1); print('end'); return 0; } x = f(3);"
             })
@@ -101,6 +102,14 @@ class HeadlessImageJTest {
         assertEquals(0, outcome.status, outcome.text());
         assertEquals("end", outcome.out.trim());
         assertEquals("", outcome.errors);
+    }
+
+    @Test
+    void selectionIsMeasured() throws Exception {
+        HeadlessProcess.Outcome outcome = run(
+                RAMP + "\nmakeRectangle(2, 2, 9, 9);\nrun(\"Measure\");\nprint(\"area \" + getResult(\"Area\", 0));");
+        assertEquals(0, outcome.status, outcome.text());
+        assertTrue(outcome.out.contains("area 81"), outcome.out);
     }
 
     @Test
