@@ -26,7 +26,7 @@ final class DistanceSettings extends Settings {
     static final String INSIDE_ONLY = "inside";
 
     DistanceSettings() throws IsolineException {
-        super(Distance.NAME, "distance", "The signed distance");
+        super(Distance.NAME, "distance");
         declare(
                 Setting.choice(INSIDE, BRIGHT, DARK, THRESHOLDED, SELECTION).label("Inside is"),
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.

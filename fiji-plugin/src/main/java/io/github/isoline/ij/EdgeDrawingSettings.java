@@ -39,7 +39,7 @@ final class EdgeDrawingSettings extends Settings {
     private static final String ELLIPSE_VALIDATION = "ellipse_validation";
 
     EdgeDrawingSettings() throws IsolineException {
-        super(EdgeDrawing.NAME, "edge drawing", "Edge drawing");
+        super(EdgeDrawing.NAME, "edge drawing");
         declare(Setting.of(parameter(PROFILE), "reference", "paper"));
         declare(
                 SIGMA,

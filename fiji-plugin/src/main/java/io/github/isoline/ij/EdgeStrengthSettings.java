@@ -26,7 +26,7 @@ final class EdgeStrengthSettings extends Settings {
     private static final String SHORTEST_AXIS = "axis_min_length";
 
     EdgeStrengthSettings() throws IsolineException {
-        super(EdgeStrength.NAME, "edge strength", "Edge strength");
+        super(EdgeStrength.NAME, "edge strength");
         declare(
                 Setting.of(parameter(RHO))
                         .help(

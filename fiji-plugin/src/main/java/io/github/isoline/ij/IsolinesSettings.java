@@ -14,7 +14,7 @@ final class IsolinesSettings extends Settings {
     private static final Pattern SEPARATORS = Pattern.compile("[\\s;]+");
 
     IsolinesSettings() throws IsolineException {
-        super(Isolines.NAME, "isolines", "Isolines");
+        super(Isolines.NAME, "isolines");
         declare(Setting.text(LEVELS, AUTO)
                 .forgotten()
                 .unit("pixel values")

@@ -19,7 +19,7 @@ final class IsosurfaceSettings extends Settings {
     private static final String CLOSE = "close";
 
     IsosurfaceSettings() throws IsolineException {
-        super(Isosurface.NAME, "isosurface", "An isosurface");
+        super(Isosurface.NAME, "isosurface");
         declare(
                 Setting.of(parameter(LEVEL)).forgotten(),
                 Setting.of(parameter(FOREGROUND)).recordedIfChanged().forgotten());

@@ -44,7 +44,7 @@ final class LevelSetSettings extends Settings {
     private static final String OFF = "off";
 
     LevelSetSettings() throws IsolineException {
-        super(LevelSet.NAME, "level set", "A level set");
+        super(LevelSet.NAME, "level set");
         declare(Setting.choice(STACK, SLICES, "volume", CURRENT));
         declareAxes();
         declare(

@@ -20,7 +20,7 @@ final class ObjectsSettings extends Settings {
     private static final String LENGTH = "in the image's unit, or auto";
 
     ObjectsSettings() throws IsolineException {
-        super(Objects.NAME, "objects", "Growing objects");
+        super(Objects.NAME, "objects");
         declare(Setting.choice(STACK, "slices", "volume"));
         declareAxes();
         declare(

@@ -72,16 +72,13 @@ abstract class Settings implements Cloneable {
     /** The surroundings of the run. */
     Workspace workspace = Workspace.ofImageJ();
 
-    private final String subject;
     private final String prefs;
     private final Map<String, Setting> declared = new LinkedHashMap<>();
     private Map<String, Object> values = new LinkedHashMap<>();
 
-    /** @param subject the name of the operation at the start of a sentence */
-    Settings(String operation, String kind, String subject) throws IsolineException {
+    Settings(String operation, String kind) throws IsolineException {
         this.operation = Operation.of(operation);
         this.kind = kind;
-        this.subject = subject;
         prefs = "isoline." + operation + ".";
         declare(
                 Setting.text(DEVICE, DefaultDevice.AUTO)
@@ -310,9 +307,9 @@ abstract class Settings implements Cloneable {
     void check(ImagePlus image) throws BadInput {
         if (Pixels.isRgb(image) && !is(LUMINANCE)) {
             throw new BadInput(
-                    "\"%s\" is an RGB image. %s works on one channel: choose \"%s\" (option %s), or split it with"
-                            + " Image > Color > Split Channels and take one channel.",
-                    image.getTitle(), subject, setting(LUMINANCE).label, LUMINANCE);
+                    "\"%s\" is an RGB image, but the command works on one channel: choose \"%s\" (option %s), or split it"
+                            + " with Image > Color > Split Channels and take one channel.",
+                    image.getTitle(), setting(LUMINANCE).label, LUMINANCE);
         }
         if (isVolume() && image.getNSlices() == 1) {
             String why = image.getStackSize() > 1

@@ -30,7 +30,7 @@ final class SnakeSettings extends Settings {
     private static final double LARGEST_AUTOMATIC_SPACING = 16;
 
     SnakeSettings() throws IsolineException {
-        super(Snake.NAME, SnakeStart.KIND, "A region snake");
+        super(Snake.NAME, SnakeStart.KIND);
         declare(Setting.choice(STACK, "slices", TRACK, TRACK_FRAMES, "current"));
         declareAxes();
         declare(
