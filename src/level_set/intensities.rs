@@ -18,7 +18,7 @@ use std::ops::Range;
 /// The depth of the start's rim, in radii of the start. A start that is too large holds surroundings mostly in its rim.
 const RIM: f64 = 2.0 / 3.0;
 /// The fewest pixels within the rim that stand for the start; where there are fewer the rim is less deep. On 29 nuclei of
-/// `tests/data`, with starts 4 pixels larger than each, 7 fronts ran far over the object; with 256 and no rim for smaller starts
+/// `tests/data`, with starts 4 pixels larger than each, 6 fronts ran far over the object; with 256 and no rim for smaller starts
 /// 28 did.
 const FEWEST_WITHIN_RIM: usize = 64;
 /// The distance from the object that is searched for surroundings at first, in radii of the object.
