@@ -5,9 +5,9 @@ import java.lang.reflect.Array;
 /**
  * The range of values that the library uses where it is automatic: from the smallest to the largest finite value, but
  * not as far as single hot or dead pixels: no farther beyond the range of neighbours than its own extent. That is from
- * the smallest value that two pixels side by side are both at or below to the largest that two are both at or above.
- * Where that is empty all pixels count. It is measured here where a channel is computed in several calls, of which each
- * would have a range of its own.
+ * the smallest value that two pixels side by side are both at or below to the largest that two are both at or above. If
+ * that is empty, all pixels count. It is measured here if a channel is computed in several calls, each of which would
+ * have a range of its own.
  */
 final class AutomaticRange {
     private final GreyRange all = new GreyRange();
