@@ -17,10 +17,13 @@ use std::ops::Range;
 
 /// The depth of the start's rim, in radii of the start. A start that is too large holds surroundings mostly in its rim.
 const RIM: f64 = 2.0 / 3.0;
-/// The fewest pixels within the rim that stand for the start; where there are fewer the rim is less deep. On 29 nuclei of
-/// `tests/data`, with starts 4 pixels larger than each, 6 fronts ran far over the object; with 256 and no rim for smaller starts
-/// 28 did.
-const FEWEST_WITHIN_RIM: usize = 64;
+/// The fewest pixels within the rim for which a start always has a rim.
+const FEWEST_WITHIN_RIM: usize = 256;
+/// A smaller start has a rim if more than this share of the rim's pixels differ from those within, of which it then has at least
+/// `FEWEST_WITHIN`. On 29 nuclei of `tests/data`, with starts 4 pixels larger than each, 8 fronts ran far over the object; of
+/// starts that never have a rim 28 did.
+const DIFFERENT_RIM: f64 = 0.25;
+const FEWEST_WITHIN: usize = 64;
 /// The distance from the object that is searched for surroundings at first, in radii of the object.
 const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings. Otherwise a mode has as many pixels as the start, or `MODE_SHARE`
@@ -211,15 +214,16 @@ impl Measurement<'_, '_, '_> {
         let thickness =
             bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
         let largest = spacing.iter().copied().fold(0.0, f64::max);
-        let (mut reach, mut small) = (None, None);
+        let (mut rim, mut reach, mut small) = (None, None, None);
         let mut margin = REACH * (thickness / 2.0).max(largest);
         loop {
             let around = self.cut(&bounds, margin)?;
             self.ticker.check()?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
-            // A start that is too large also holds surroundings, mostly in its rim, so only the pixels deeper inside stand
-            // for the object.
-            let rim = (RIM * f64::from(radius)).min(around.depth_of(FEWEST_WITHIN_RIM)?);
+            let rim = match rim {
+                Some(rim) => rim,
+                None => *rim.insert(self.rim(&around, f64::from(radius))?),
+            };
             let reach = reach.get_or_insert((REACH * (f64::from(radius) - rim) - rim).max(largest));
             if margin < *reach && !around.whole {
                 margin = *reach;
@@ -242,6 +246,28 @@ impl Measurement<'_, '_, '_> {
             }
             *reach *= 2.0;
         }
+    }
+
+    /// Returns the depth of the rim of a start with this radius; 0 if it has none. A start that is too large also holds
+    /// surroundings, mostly in its rim, so only the pixels deeper inside stand for the object.
+    fn rim(&self, around: &Neighbourhood, radius: f64) -> Result<f64> {
+        let rim = RIM * radius;
+        let within = around.distances.iter().filter(|distance| f64::from(**distance) < -rim).count();
+        if within * around.voxels_per_cell() >= FEWEST_WITHIN_RIM {
+            return Ok(rim);
+        }
+        // Few pixels know the object less well than all do, unless many of the others are surroundings.
+        let rim = rim.min(around.depth_of(FEWEST_WITHIN)?);
+        let Object { median, noise, .. } = self.object(around, rim)?;
+        let (mut count, mut different) = (0usize, 0usize);
+        for ((k, j, i), distance) in around.distances.indexed_iter() {
+            if *distance < 0.0 && f64::from(*distance) >= -rim {
+                let pixel = self.pixel([around.middle(2, k), around.middle(1, j), around.middle(0, i)]);
+                count += 1;
+                different += usize::from((f64::from(pixel) - median).abs() > DIFFERENCE * noise);
+            }
+        }
+        Ok(if different as f64 > DIFFERENT_RIM * count as f64 { rim } else { 0.0 })
     }
 
     /// Measures the start's pixels that are deeper inside than `rim`, or all of them if none of these is finite.

@@ -1,7 +1,7 @@
 //! Tests of the outcome of a run, and of how far it says that it is.
 
 use super::agreement::dice;
-use super::common::noting;
+use super::common::{Random, noting};
 use super::range::{BRIGHT, CENTRE, DARK, DIM, SPACING, noisy_ball, oval, voxels};
 use super::*;
 use isoline::Dimensions;
@@ -163,6 +163,25 @@ fn good_and_bad_ranges_of_sample_images_are_told_apart() {
             let mut surface = start(context, image.view(), mask, &Params { range: *range, ..Params::default() });
             surface.step(10_000, None).unwrap();
             assert_eq!(surface.state().outcome, *wanted, "{name} {what} {range:?}: {:?}", surface.state());
+        }
+    });
+}
+
+/// A disc of 10 pixels is found from a start of 10, 13 and 16, of whose pixels up to six in ten are background.
+#[test]
+fn a_start_round_a_small_object_finds_it() {
+    let (dim, centre) = ((1, 128, 128), [64.0, 60.0, 0.0]);
+    let object = ball(dim, centre, 10.0, [1.0; 3]);
+    let mut random = Random::new(7);
+    let image = object.mapv(|inside| (if inside > 0 { 160.0 } else { 90.0 } + 8.0 * random.normal()) as u8);
+    everywhere(|context, name| {
+        for radius in [10.0, 13.0, 16.0] {
+            let mask = ball(dim, centre, radius, [1.0; 3]);
+            let mut surface = start(context, image.view(), &mask, &Params::default());
+            surface.step(10_000, None).unwrap();
+            let (found, state) = (mask_of(&surface, dim), surface.state());
+            assert!(dice(&found, &object) > 0.97, "{name}, {radius}: {}, {state:?}", dice(&found, &object));
+            assert_eq!(state.outcome, Outcome::Front, "{name}, {radius}");
         }
     });
 }
