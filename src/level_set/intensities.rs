@@ -20,7 +20,7 @@ const RIM: f64 = 2.0 / 3.0;
 /// The fewest pixels within the rim for which a start always has a rim.
 const FEWEST_WITHIN_RIM: usize = 256;
 /// A smaller start has a rim if more than this share of the rim's pixels differ from those within, of which it then has at least
-/// `FEWEST_WITHIN`. On 29 nuclei of `tests/data`, with starts 4 pixels larger than each, 8 fronts ran far over the object; of
+/// `FEWEST_WITHIN`. On 29 nuclei of `tests/data`, with starts 4 pixels larger than each, 6 fronts ran far over the object; of
 /// starts that never have a rim 28 did.
 const DIFFERENT_RIM: f64 = 0.25;
 const FEWEST_WITHIN: usize = 64;
