@@ -1071,8 +1071,8 @@ typedef struct {
      */
     double threshold;
     /**
-     * ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels up to this value start at 0. If this and start_max are ISOLINE_AUTOMATIC
-     * (default), they are automatic: 0 and 255 for 8-bit images, for other types see Automatic ranges at the top.
+     * ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels up to this value start at 0. This and start_max ISOLINE_AUTOMATIC
+     * (default): automatic, 0 and 255 for 8-bit images, for other types see Automatic ranges at the top.
      * Otherwise both must be given, and this one must be less than start_max.
      */
     double start_min;
@@ -1503,8 +1503,8 @@ typedef struct {
      */
     double anchor_threshold;
     /**
-     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
-     * this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. This
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give
      * both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
      * less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
@@ -1886,7 +1886,7 @@ typedef struct {
     /** Must be 0. */
     uint32_t reserved;
     /**
-     * The lower end of the range of equally spaced levels. If this and range_max are ISOLINE_AUTOMATIC (default), they are
+     * The lower end of the range of equally spaced levels. This and range_max ISOLINE_AUTOMATIC (default): automatic,
      * the smallest and the largest finite pixel of the whole input. Otherwise both must be given, from -3.4e38 to 3.4e38,
      * and range_min must be smaller than range_max.
      */
@@ -2372,7 +2372,7 @@ typedef struct {
     double target;
     /**
      * ε, half the width of the intensity range, in the image's own units: the front moves outwards where the intensity is
-     * within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): T and ε are measured;
+     * within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): automatic, as T is;
      * each limit is half way between the median of the pixels inside the initial mask and the nearest mode of the pixels
      * around it, on the limit's side. A larger ε includes more intensities.
      */
@@ -2738,8 +2738,8 @@ typedef struct {
     /** The size of the struct, set by isoline_objects_params_init. */
     uint32_t struct_size;
     /**
-     * An isoline_foreground: with ISOLINE_FOREGROUND_ABOVE (default) objects are brighter than their surroundings, with
-     * ISOLINE_FOREGROUND_BELOW they are darker.
+     * The side on which objects differ from their surroundings, an isoline_foreground: brighter (above) or darker (below).
+     * Default: ISOLINE_FOREGROUND_ABOVE.
      */
     uint32_t foreground;
     /**
@@ -2782,7 +2782,7 @@ typedef struct {
     double change_tolerance;
     /**
      * Without starts: the threshold between objects and background, in the image's own units, from -3.4e38 to 3.4e38.
-     * ISOLINE_AUTOMATIC (default): Otsu's threshold (1979) of the square roots of the pixels' height above the lowest
+     * ISOLINE_AUTOMATIC (default): automatic, Otsu's threshold (1979) of the square roots of the pixels' height above the lowest
      * pixel; for dark objects, of their depth below the highest pixel.
      */
     double threshold;
@@ -2799,8 +2799,8 @@ typedef struct {
      */
     double prominence;
     /**
-     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
-     * this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. This
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give
      * both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
      * less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
@@ -3115,8 +3115,8 @@ typedef struct {
      */
     double node_cost;
     /**
-     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
-     * this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top, but
+     * f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. This
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top, but
      * begins at 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH; give both for images of spots of one pixel.
      * Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be less than range_max. Must be automatic
      * for 8- and 16-bit images, which are used unchanged.

@@ -109,8 +109,8 @@ pub struct isoline_edge_drawing_params {
     /// neighbours across the edge; at least 0, in the image's own units. Default 0. A larger threshold gives fewer
     /// anchors, so that only distinct edges are drawn.
     pub anchor_threshold: f64,
-    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
-    /// this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. This
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give
     /// both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
     /// less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,

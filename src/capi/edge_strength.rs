@@ -87,8 +87,8 @@ pub struct isoline_edge_strength_params {
     /// The threshold of the foreground, in the image's own units; finite. Default 0. With the default foreground every pixel
     /// above it belongs to the shape.
     pub threshold: f64,
-    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels up to this value start at 0. If this and start_max are ISOLINE_AUTOMATIC
-    /// (default), they are automatic: 0 and 255 for 8-bit images, for other types see Automatic ranges at the top.
+    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels up to this value start at 0. This and start_max ISOLINE_AUTOMATIC
+    /// (default): automatic, 0 and 255 for 8-bit images, for other types see Automatic ranges at the top.
     /// Otherwise both must be given, and this one must be less than start_max.
     pub start_min: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: pixels from this value on start at 1. ISOLINE_AUTOMATIC (default): automatic.

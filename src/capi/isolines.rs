@@ -36,7 +36,7 @@ pub struct isoline_isolines_params {
     pub level_count: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// The lower end of the range of equally spaced levels. If this and range_max are ISOLINE_AUTOMATIC (default), they are
+    /// The lower end of the range of equally spaced levels. This and range_max ISOLINE_AUTOMATIC (default): automatic,
     /// the smallest and the largest finite pixel of the whole input. Otherwise both must be given, from -3.4e38 to 3.4e38,
     /// and range_min must be smaller than range_max.
     pub range_min: f64,

@@ -119,7 +119,7 @@ pub struct isoline_level_set_params {
     /// only if `epsilon` is given.
     pub target: f64,
     /// ε, half the width of the intensity range, in the image's own units: the front moves outwards where the intensity is
-    /// within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): T and ε are measured;
+    /// within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): automatic, as T is;
     /// each limit is half way between the median of the pixels inside the initial mask and the nearest mode of the pixels
     /// around it, on the limit's side. A larger ε includes more intensities.
     pub epsilon: f64,

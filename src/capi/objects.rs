@@ -18,8 +18,8 @@ use crate::parameter::{FOREGROUNDS, ends};
 pub struct isoline_objects_params {
     /// The size of the struct, set by isoline_objects_params_init.
     pub struct_size: u32,
-    /// An isoline_foreground: with ISOLINE_FOREGROUND_ABOVE (default) objects are brighter than their surroundings, with
-    /// ISOLINE_FOREGROUND_BELOW they are darker.
+    /// The side on which objects differ from their surroundings, an isoline_foreground: brighter (above) or darker (below).
+    /// Default: ISOLINE_FOREGROUND_ABOVE.
     pub foreground: u32,
     /// 1 (default): the voxels of a start stay in its object. 0: a front may leave a start that does not fit the image, and
     /// an object may vanish.
@@ -48,7 +48,7 @@ pub struct isoline_objects_params {
     /// voxels anywhere; if a brightness has changed, this must be so in two successive tests. Default 0.02.
     pub change_tolerance: f64,
     /// Without starts: the threshold between objects and background, in the image's own units, from -3.4e38 to 3.4e38.
-    /// ISOLINE_AUTOMATIC (default): Otsu's threshold (1979) of the square roots of the pixels' height above the lowest
+    /// ISOLINE_AUTOMATIC (default): automatic, Otsu's threshold (1979) of the square roots of the pixels' height above the lowest
     /// pixel; for dark objects, of their depth below the highest pixel.
     pub threshold: f64,
     /// Without starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
@@ -59,8 +59,8 @@ pub struct isoline_objects_params {
     /// between them, in the unit of the image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, a quarter of
     /// the smallest spacing. The distance at a maximum must be at least this, and at least the smallest spacing.
     pub prominence: f64,
-    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
-    /// this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top; give
+    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. This
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give
     /// both for images of spots of one pixel. Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be
     /// less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,

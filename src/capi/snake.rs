@@ -116,8 +116,8 @@ pub struct isoline_snake_params {
     /// placed: 1 is the description length of a node. Default 0.5. With a larger cost polygons have fewer nodes; with 0 no
     /// node is removed, which is faster.
     pub node_cost: f64,
-    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. If
-    /// this and range_max are ISOLINE_AUTOMATIC (default), the range is automatic, see Automatic ranges at the top, but
+    /// f32 images, which are converted to 65536 levels: the pixel value of level 0; smaller pixels are clamped to it. This
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top, but
     /// begins at 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH; give both for images of spots of one pixel.
     /// Otherwise both must be given, from -3.4e38 to 3.4e38, and this one must be less than range_max. Must be automatic
     /// for 8- and 16-bit images, which are used unchanged.

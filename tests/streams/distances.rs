@@ -184,7 +184,7 @@ fn progress_of_a_volume_never_falls_and_reaches_the_end() {
             let params = Params::default();
             distance::run(&context, input, &params, Some(&mut noting(&mut seen)), way.floats(&mut output)).unwrap();
             let last = seen[seen.len() - 1];
-            assert!(seen.is_sorted() && seen[0] == 0.0 && last <= 1.0, "{seen:?}");
+            assert!(seen.is_sorted() && seen[0] >= 0.0 && last <= 1.0, "{seen:?}");
             // A call of a few hundredths of a second reports only its beginning.
             assert!(last > 0.8 || seen.len() < 5, "{seen:?}");
         }
