@@ -35,7 +35,7 @@
 //! # Files
 //!
 //! * `params.rs`: the parameters. `parameters.rs`: their table, with names, ranges, defaults and help.
-//! * `intensities.rs`: the automatic range. `regions.rs`: the range between two regions. `plan.rs`: the checks, the
+//! * `intensities.rs`: the automatic range, from the modes of a histogram (`intensities/modes.rs`). `regions.rs`: the range between two regions. `plan.rs`: the checks, the
 //!   automatic parameters, the plan. `types.rs`: the plan's constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `coarse.rs`: coarse levels, from whose front the first iteration starts.
