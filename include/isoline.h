@@ -614,17 +614,21 @@ ISOLINE_ENUM(isoline_memory) {
     ISOLINE_CUDA = 1,
     /**
      * No memory: callbacks read the slices of an input, and write the slices of an output, so images need not fit into
-     * memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions)
-     * and its axes; edge drawing, its maps and its threshold, and lines, circles and ellipses along its segments;
-     * isolines; isosurfaces; the distance; and region snakes in one call (isoline_snake_run), with their labels and masks.
-     * The other images of such a call may be in host memory, or also slices; only the input of region snakes may be in
-     * CUDA memory. The results have the same bits as for images in memory; the distance of a volume has those of the CPU.
+     * memory. For calls that work slice by slice, and say so: the edge strength and its axes; edge drawing, its maps and
+     * its threshold, and lines, circles and ellipses along its segments; isolines; isosurfaces; the distance; and region
+     * snakes in one call (isoline_snake_run), with their labels and masks. Level sets, objects and the converged edge
+     * strength of a volume also accept slices, but need all of them at a time: the call reads an input into memory first,
+     * and has an output in memory until its end.
+     *
+     * The other images of such a call may be in host memory, or also slices; of region snakes the input, and of level sets
+     * and objects every input, may be in CUDA memory, and the outputs of level sets, too. The results have the same bits as
+     * for images in memory; the distance of a volume has those of the CPU.
      *
      * Slices are read in ascending order, each once; region snakes read only slices that have polygons, so a callback must
      * use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
      * before; for an automatic gradient threshold, up to 16 slices are.
      *
-     * The call reads a batch of slices and writes the previous results while the device computes another batch; at most
+     * A call that works slice by slice reads a batch of slices and writes the previous results while the device computes another batch; at most
      * two batches are in memory. A batch has 64 MiB of input and output, and
      * - at least 1 slice for each device, or 4 on CUDA if these have at most 1 GiB;
      * - for n iterations of edge strength of a volume, at least 2n slices for each device, and n more slices of the input
@@ -1113,7 +1117,7 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * spacings that differ), and the output must be in host memory, of which 4 more bytes per voxel are then used. With "auto"
  * the GPU is used for this only if slabs cause at most twice the work. Iterations on a volume are also computed in slabs
  * if the context has several devices and each gets at least twice as many slices as there are iterations, and if the
- * images are ISOLINE_SLICES, which the converged mode of a volume does not accept.
+ * images are ISOLINE_SLICES. The converged mode of a volume has all slices of such images in memory.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -1123,8 +1127,7 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for a variant that the device does not have, CUDA pixels with a CPU context, or slices in the converged mode
- *   of a volume; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
+ *   _UNSUPPORTED for a variant that the device does not have, or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
  *   one context run one after the other.
  */
 isoline_status isoline_edge_strength(isoline_context *context,
@@ -2492,10 +2495,10 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params, s
  * ISOLINE_LEVEL_SET_OUTSIDE.
  *
  * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
- * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
+ * @param input not NULL; any type, floats within ±1e30; host or CUDA memory, or slices, all of which are read. Its spacing is the size of a voxel: along
  *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and for a single slice, the
  *   spacing along z is not used (but, as in every image, it must be finite and more than 0).
- * @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
+ * @param initial_mask not NULL; any type, the input's size, host or CUDA memory, or slices; pixels above 0 are inside. Its
  *   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
  * @param params NULL for the defaults.
  * @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
@@ -2504,7 +2507,7 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params, s
  *   precision), which occurs for example for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range
  *   with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA
  *   pixels with a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels;
- *   _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
@@ -2554,7 +2557,7 @@ void isoline_level_set_free(isoline_level_set *level_set);
  *
  * @param context,input,initial_mask,params as for isoline_level_set_new.
  * @param progress NULL for none; the fraction as for isoline_level_set_step.
- * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
+ * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA, or slices.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. May be called on any
  *   thread; calls on one context run one after the other.
@@ -2644,10 +2647,11 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
  * Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
  *
  * @param level_set not NULL.
- * @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
+ * @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory, or slices, all of which are in
+ *   memory until the last is written. A callback must not use the level set.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
  *   rows that overlap each other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _BUSY. Threads: as for isoline_level_set_step.
+ *   _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as for isoline_level_set_step.
  */
 isoline_status isoline_level_set_read_mask(isoline_level_set *level_set,
                                            const isoline_image *mask);
@@ -2657,7 +2661,8 @@ isoline_status isoline_level_set_read_mask(isoline_level_set *level_set,
  * the unit of the input's spacing.
  *
  * @param level_set not NULL.
- * @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
+ * @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory, or slices, as for
+ *   isoline_level_set_read_mask.
  * @return ISOLINE_OK or an error; errors and threads: as for isoline_level_set_read_mask.
  */
 isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
@@ -2667,7 +2672,8 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  * Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
  *
  * @param level_set not NULL.
- * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside, near
+ * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory, or slices, all of which
+ *   are read first; negative inside, near
  *   the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND, a φ without a voxel in
  *   the narrow band cannot move; φ is like this if it was saved when a front rested at sharp edges. The first iteration
  *   then changes nothing, and φ becomes the distance to its front. Values are clamped to ±65536 times the largest spacing,
@@ -2855,24 +2861,25 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params, size_
  * a voxel, it goes to the object whose front would be farthest beyond it.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+ * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host, or slices, all of which are
+ *   read. Its spacing is the size of a
  *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are converted to
  *   65536 levels from range_min to range_max; NaN counts as background.
- * @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same
+ * @param starts a label image of the input's size, any type; host or CUDA memory, or slices: 0 is no start, voxels with the same
  *   label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not grow
  *   with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
  *   distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param labels not NULL; receives the label of each voxel's object, or 0. It has the input's size, its own host memory,
- *   and a type that can hold the largest label.
+ * @param labels not NULL; receives the label of each voxel's object, or 0. It has the input's size, its own host
+ *   memory or slices, and a type that can hold the largest label.
  * @param objects receives the objects, to be freed with isoline_object_list_free; NULL if they are not wanted. Not written
  *   on failure.
  * @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with a label
  *   that is not an integer; _INVALID_SIZE; _INVALID_TYPE if `labels` cannot hold the largest label; _OVERLAP; _UNSUPPORTED
  *   for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that does not fit
- *   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context
+ *   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context
  *   run one after the other.
  */
 isoline_status isoline_objects(isoline_context *context,

@@ -10,7 +10,9 @@ use std::fmt;
 /// The function is always called on the thread that made the call, with the number of a slice, from 0, and the memory for
 /// its pixels, rows one after the other in native byte order, which it must fill; the memory is aligned to the pixels'
 /// type. It is called for the slices that the call needs, which are all but for region snakes, once for each in ascending
-/// order; where a parameter is automatic and depends on all slices, a pass over the slices, or over some of them, comes first. It may use other contexts than the one that is calling it.
+/// order; where a parameter is automatic and depends on all slices, a pass over the slices, or over some of them, comes
+/// first. It may use other contexts than the one that is calling it. Calls on whole volumes (level sets, objects, the
+/// converged edge strength of a volume) have all slices in memory.
 #[expect(clippy::type_complexity, reason = "the type of one function, written once")]
 pub struct Source<'a> {
     pixel_type: PixelType,
@@ -76,6 +78,10 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Sink<'a> {
+    pub(crate) fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
     /// Makes a sink of `[width, height, depth]` pixels, of the type that the operation writes. An error of `write` ends the
     /// call with [`ErrorKind::CallbackFailed`] and its text.
     pub fn new<E: fmt::Display>(
@@ -107,7 +113,7 @@ fn failed(message: String) -> Error {
     Error::new(ErrorKind::CallbackFailed, message)
 }
 
-/// The input of a call that works slice by slice.
+/// The input of a call that accepts slices.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
@@ -117,7 +123,7 @@ pub enum Input<'a> {
     Source(Source<'a>),
 }
 
-/// An output of a call that works slice by slice.
+/// An output of a call that accepts slices.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Output<'a> {
@@ -127,10 +133,8 @@ pub enum Output<'a> {
     Sink(Sink<'a>),
 }
 
-/// Refuses slices that functions read or write where the call needs all at a time, for which `why` has the reason and the
-/// remedy, or where not all memory is the host's.
+/// Refuses slices that functions read or write where not all memory is the host's.
 pub(crate) fn check_streamed<'a, 'b: 'a>(
-    why: Option<&str>,
     input: &Input<'_>,
     outputs: impl IntoIterator<Item = &'a Output<'b>>,
 ) -> Result<()> {
@@ -139,10 +143,12 @@ pub(crate) fn check_streamed<'a, 'b: 'a>(
         streamed |= output.is_streamed();
         on_host &= output.on_host();
     }
-    match why.or((!on_host).then_some("another image is in CUDA memory; give host memory for all images")) {
-        Some(why) if streamed => Err(Error::unsupported(format!("cannot read or write slice by slice: {why}"))),
-        _ => Ok(()),
+    if streamed && !on_host {
+        return Err(Error::unsupported(
+            "cannot read or write slice by slice: another image is in CUDA memory; give host memory for all images",
+        ));
     }
+    Ok(())
 }
 
 macro_rules! of_views {

@@ -30,7 +30,7 @@ fn mask((depth, height, width): (usize, usize, usize)) -> Array3<u8> {
 }
 
 fn run(context: &Context, input: Image<'_>, mask: &Array3<u8>, params: &Params, iterations: u64) -> LevelSet {
-    let mut surface = LevelSet::new(context, input, mask.view().into(), params).unwrap();
+    let mut surface = LevelSet::new(context, input.into(), mask.view().into(), params).unwrap();
     let report = surface.step(iterations, None).unwrap();
     assert_eq!(report.device.kind, context.device().kind);
     surface
@@ -118,7 +118,7 @@ fn sparse_limit(cuda: &Context, input: Image<'_>, mask: &Array3<u8>, params: &Pa
     const STEP: u64 = 64 << 10;
     let is_sparse = |limit: &u64| {
         cuda.set_memory_limit(*limit);
-        let surface = LevelSet::new(cuda, input, mask.view().into(), params);
+        let surface = LevelSet::new(cuda, input.into(), mask.view().into(), params);
         surface.as_ref().map_or(Some(false), |surface| {
             let state = surface.state();
             if state.stored_tiles < state.tiles { Some(true) } else { None }
@@ -191,7 +191,8 @@ fn sanitizer_level_set_regions() {
         };
         compare(&contexts, input, &regions(Regions::ChanVese), 9);
         // Every pixel is above 0, so that both sides of a binary image are alike.
-        let refused = LevelSet::new(&contexts[0], input, mask(shape).view().into(), &regions(Regions::Bernoulli));
+        let refused =
+            LevelSet::new(&contexts[0], input.into(), mask(shape).view().into(), &regions(Regions::Bernoulli));
         assert!(refused.is_err());
     }
 }
@@ -238,24 +239,24 @@ fn sanitizer_level_set_in_device_memory() {
     let mut marks = cuda.device_image(PixelType::U8, shape).unwrap();
     marks.upload(mask.view().into()).unwrap();
     let params = params(Variant::Band, Dimensions::Volume, [1.0; 3]);
-    let mut surface = LevelSet::new(&cuda, pixels.view(), marks.view(), &params).unwrap();
+    let mut surface = LevelSet::new(&cuda, pixels.view().into(), marks.view().into(), &params).unwrap();
     surface.step(5, None).unwrap();
     let on_host = run(&cuda, image.view().into(), &mask, &params, 5);
     let expected = phi(&on_host, dim);
     let mut values = cuda.device_image(PixelType::F32, shape).unwrap();
-    surface.read_phi(values.view_mut()).unwrap();
+    surface.read_phi(values.view_mut().into()).unwrap();
     assert_eq!(values.download::<f32>().unwrap(), expected.iter().copied().collect::<Vec<_>>());
-    surface.write_phi(values.view()).unwrap();
+    surface.write_phi(values.view().into()).unwrap();
     assert_eq!(phi(&surface, dim), expected);
     let mut written = cuda.device_image(PixelType::U8, shape).unwrap();
-    surface.read_mask(written.view_mut()).unwrap();
+    surface.read_mask(written.view_mut().into()).unwrap();
     let wanted: Vec<u8> = expected.iter().map(|phi| if *phi < 0.0 { 255 } else { 0 }).collect();
     assert_eq!(written.download::<u8>().unwrap(), wanted);
 
     // On the mask as the image the front is at rest from the start.
     let range = Some(TargetRange { target: 1.0, epsilon: 0.5 });
     let resting = Params { range, alpha: Some(1.0), check_interval: Some(4), ..Params::default() };
-    let mut surface = LevelSet::new(&cuda, marks.view(), marks.view(), &resting).unwrap();
+    let mut surface = LevelSet::new(&cuda, marks.view().into(), marks.view().into(), &resting).unwrap();
     let report = surface.step(100, None).unwrap();
     // The criterion compares an interval with the one before.
     assert!(report.converged && report.iterations == 2 * 4, "{report:?}");
@@ -292,7 +293,7 @@ fn sanitizer_level_set_outcome() {
 fn sanitizer_level_set_statistics() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let automatic = |context: &Context, input: Image<'_>, mask: Image<'_>| {
-        let state = LevelSet::new(context, input, mask, &Params::default()).unwrap().state();
+        let state = LevelSet::new(context, input.into(), mask.into(), &Params::default()).unwrap().state();
         ([state.target, state.epsilon, state.time_step].map(f64::to_bits), state.inside)
     };
     for dim in [(1, 1, 1), (5, 27, 70), (3, 33, 31)] {

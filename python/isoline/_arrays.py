@@ -328,12 +328,13 @@ def check_kind(shape: tuple, dtype: numpy.dtype, name: str, output: tuple = ()) 
         raise InvalidSize(f"cannot use {name}: each side must have a pixel (got the shape {tuple(shape)})")
 
 
-def describe(array, spacing: Spacing = None, name="image", output: tuple = (), by_slices=False) -> tuple[Image, object]:
+def describe(array, spacing: Spacing = None, name="image", output: tuple = (), by_slices=True) -> tuple[Image, object]:
     """The Image of an array, and the object whose memory it points into, which must live as long.
 
     That is the array itself, unless its bytes are swapped or its rows are not packed: then it is a packed copy. An output,
-    of which `output` has the types that its pixels may have, is never copied. One that is not in memory is read as a whole,
-    unless the call works `by_slices`; then such an output is written, too, and else it is refused.
+    of which `output` has the types that its pixels may have, is never copied. Slices of one that is not in memory are read
+    and written by callbacks if the call accepts them (`by_slices`). Otherwise such an input is read as a whole, and such an
+    output is refused.
     """
     if not output:
         check_unread(array, spacing, name)
@@ -364,7 +365,7 @@ def describe(array, spacing: Spacing = None, name="image", output: tuple = (), b
     return image_of(pixels, spacing), pixels.owner
 
 
-def describe_both(image, out, kinds: tuple, spacing: Spacing = None, by_slices=False) -> tuple:
+def describe_both(image, out, kinds: tuple, spacing: Spacing = None, by_slices=True) -> tuple:
     """The Images of an input and its output, which may be None and has pixels of one of the `kinds`, each with the object
     whose memory it points into. An input that is not in memory is read when all else is checked."""
     unread = check_unread(image, spacing, "image")

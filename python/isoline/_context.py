@@ -140,14 +140,13 @@ class Context(Owned):
         call fills; everything that Python costs is done before. `more`: what the C function has behind the output.
         `progress`, an argument of the function, is what the C function takes."""
         params = self.library.params(operation, **parameters)
-        # A number of iterations of edge strength takes volumes, too, one slice after the other.
-        by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
+        by_slices = True
         if operation == "distance":
             image = labelled(image, "image")
             if (1, 1, 1, *shape_of(image))[-3] == 1:
-                params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
+                params.dimensions = 2  # a volume of one slice is that slice
             # The CPU computes other volumes by slices: for distances in memory the image is read as a whole, for any device.
-            by_slices |= is_lazy(out)
+            by_slices = params.dimensions == 2 or is_lazy(out)
         own = Report() if report is None else report
         kinds = numpy.uint8 if operation == "edge_drawing" else numpy.float32,
         (described, image), (output, out) = describe_both(image, out, kinds, spacing, by_slices)
@@ -181,7 +180,8 @@ class Context(Owned):
         """One pass of the distance of a larger image along x (axis 0), y (1) or z (2), from a mask or the values of the pass
         before, in host memory; see isoline_distance_pass in isoline.h."""
         values, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("distance", **parameters)
-        (described, _kept), (output, _) = describe(image, spacing), describe(values, output=(numpy.float32,))
+        described, _kept = describe(image, spacing, by_slices=False)
+        output, _ = describe(values, output=(numpy.float32,))
         number = c_uint32(whole(axis, "axis", most=2))
         with Watch(progress) as watch:
             self.library.call("distance_pass", self, byref(described), number, byref(params), watch.argument,
@@ -264,7 +264,7 @@ class Context(Owned):
     def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
                           **parameters) -> Maps:
         """The intermediate images of edge drawing; see isoline.edge_drawing_maps."""
-        described, _kept = describe(image, by_slices=True)
+        described, _kept = describe(image)
         kinds = (KINDS[described.type], numpy.float32, numpy.uint8, numpy.uint8)
         maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
         outputs = [describe(output, output=KINDS)[0] for output in maps]
@@ -276,7 +276,7 @@ class Context(Owned):
 
     def edge_drawing_threshold(self, image: ImageLike, **parameters) -> float:
         """The automatic gradient threshold of an image; see isoline.edge_drawing_threshold."""
-        described, _kept = describe(image, by_slices=True)
+        described, _kept = describe(image)
         params = self.library.params("edge_drawing", **parameters)
         threshold = c_double()
         self.library.call("edge_drawing_threshold", self, byref(described), byref(params), byref(threshold))
@@ -314,7 +314,7 @@ class Context(Owned):
                                   f"{given.shape}); flatten it")
         # The array of a Dask worker may be unaligned.
         levels = numpy.require(given, numpy.float64, "CA").ravel()
-        described, image = describe(image, spacing, by_slices=True)
+        described, image = describe(image, spacing)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
             progress, handle, filled(report)))
@@ -350,7 +350,7 @@ class Context(Owned):
     def isosurface_caller(self, image, spacing=None, report=None, **parameters):
         """A function that computes an isosurface and returns the handle of the surface, which it frees at the next call."""
         params = self.library.params("isosurface", **parameters)
-        described, image = describe(image, spacing, by_slices=True)
+        described, image = describe(image, spacing)
         return self._caller(Surface, image, lambda progress, handle: self.library.call(
             "isosurface", self, byref(described), byref(params), progress, handle, filled(report)))
 

@@ -28,9 +28,9 @@ Polygons = npt.ArrayLike | Sequence[npt.ArrayLike] | None
 class Solver(Owned):
     """The part that both solvers have."""
 
-    kind, writes_slices = "", False
+    kind = ""
 
-    def __init__(self, device, image, spacing, *arrays, by_slices=False):
+    def __init__(self, device, image, spacing, *arrays, by_slices=True):
         self.context, self.turn = context_of(device, image, *arrays), threading.RLock()
         self.described, self.image = describe(image, spacing, by_slices=by_slices)
         self.shape = shape_of(image)
@@ -56,7 +56,7 @@ class Solver(Owned):
 
     def read(self, what, out, *kinds):
         out = numpy.empty(self.shape, kinds[0]) if out is None else out
-        output, _owner = describe(out, name="out", output=kinds, by_slices=self.writes_slices)
+        output, _owner = describe(out, name="out", output=kinds)
         check_shape(out, self.shape, "out")
         self.library.call(f"{self.kind}_{what}", self, byref(output))
         return out
@@ -130,11 +130,11 @@ class Snake(Solver):
     Further keywords: the parameters of isoline.snake.
     """
 
-    noun, kind, writes_slices = "snake", "snake", True
+    noun, kind = "snake", "snake"
 
     def __init__(self, image: ImageLike, polygons: Polygons = None, *, device: DeviceLike = "auto",
                  **parameters: Unpack[SnakeParameters]):
-        super().__init__(device, image, None)
+        super().__init__(device, image, None, by_slices=False)
         arrays, _kept = polygon_arrays(polygons)
         self.make("snake", arrays and byref(arrays), parameters)
 
@@ -143,7 +143,7 @@ class Snake(Solver):
             device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None, **parameters) -> Snake:
         """A Snake whose targets have all ended, on one slice or several: isoline.snake."""
         found = cls.__new__(cls)
-        Solver.__init__(found, device, image, None, by_slices=True)
+        Solver.__init__(found, device, image, None)
         arrays, _kept = polygon_arrays(polygons, slices)
         with Watch(progress) as watch:
             found.made_by("run", "snake", arrays and byref(arrays), parameters,

@@ -157,21 +157,6 @@ def test_a_zarr_of_two_axes_is_a_slice(tmp_path):
     isoline.snake(given, square).restart(square)  # its one slice is kept
 
 
-@pytest.mark.parametrize("depth", [1, 3])
-def test_calls_that_need_memory_refuse_other_outputs(tmp_path, depth):
-    """A copy that is freed before the call would be written to, and the heap would be damaged."""
-    image = drawing(depth) if depth > 1 else drawing(1)[0]
-    start = image > 500
-    out = zarr.open_array(str(tmp_path / "out.zarr"), mode="w", shape=image.shape, dtype="u2")
-    with isoline.LevelSet(image, start, target=700, epsilon=50) as front:
-        for call in (lambda: isoline.objects(image, out=out), lambda: isoline.level_set(image, start, out=out),
-                     lambda: front.mask(out), lambda: front.phi(out),
-                     lambda: isoline.edge_strength(image, dimensions="volume", mode="converged", out=out)):
-            with pytest.raises(isoline.InvalidArgument, match=r"cannot write out: .*\(got zarr.*Array\); pass an array"):
-                call()
-    assert not out[:].any()
-
-
 def test_isosurface_of_slices():
     image = drawing().astype(numpy.float32)
     for options in (dict(level=500), dict(close=False, spacing=(2, 1, 1))):
@@ -240,7 +225,7 @@ class Whole(Lazy):
     (lambda given: isoline.objects(given(), spacing=-1), "spacing must be one finite number"),
     (lambda given: isoline.distance(given(), out=numpy.empty((3, 3), "f4")), "the shape of the image, (20, 70, 90) (got (3"),
     (lambda given: isoline.distance(given(), out=Lazy(drawing())), "out must be float32 (got uint16)"),
-    (lambda given: isoline.objects(given(), out=Lazy(drawing())), "cannot write out: it must be a NumPy array"),
+    (lambda given: isoline.level_set(given(), drawing() > 500, out=Lazy(drawing())), "out must be uint8 (got uint16)"),
     (lambda given: isoline.level_set(given(), drawing() > 500, out=[1]), "cannot write out"),
     (lambda given: isoline.distance(given(), level=3), "distance has no parameter 'level'")], ids=str)
 def test_nothing_is_read_of_what_is_refused(call, text):
@@ -272,13 +257,33 @@ def test_a_group_is_no_array(tmp_path):
         group.create_array(name, shape=(9, 9), dtype="u1")
 
 
-def test_other_operations_read_such_arrays_as_a_whole():
+def test_calls_on_whole_volumes_read_and_write_slices():
+    made = drawing()
+    whole = {"dimensions": "volume", "mode": "converged", "threshold": 500}
+    for call, dtype in ((lambda image, out: isoline.level_set(image, made > 500, iterations=3, out=out), "u1"),
+                        (lambda image, out: isoline.objects(image, (made > 500).astype("u1"), out=out)[0], "u2"),
+                        (lambda image, out: isoline.edge_strength(image, out=out, **whole), "f4")):
+        image, out = Lazy(made), Lazy(numpy.zeros(made.shape, dtype), dtype, chunks=(8, 70, 90))
+        assert call(image, out) is out and numpy.array_equal(out.made, call(made, None))
+        assert {(0, 3), (18, 20)} <= set(image.asked) and out.asked == [(0, 8), (8, 16), (16, 20)]
+        with pytest.raises(OSError, match="slice 7 is on a lost disk"):
+            call(Lazy(made, failing=7), None)
+    for start in made > 500, Lazy((made > 500).astype("u1"), "u1"):
+        with isoline.LevelSet(Lazy(made), start) as front:
+            phi = Lazy(numpy.zeros(made.shape, "f4"), "f4")
+            assert front.phi(out=phi) is phi and numpy.array_equal(phi.made, front.phi())
+            front.write_phi(Lazy(-phi.made, "f4"))
+            assert numpy.array_equal(front.phi() < 0, phi.made > 0)
+    out = Lazy(numpy.zeros(made.shape[1:], "u1"), "u1")
+    assert isoline.level_set(Lazy(made[0]), made[0] > 500, out=out) is out
+    assert numpy.array_equal(out.made, isoline.level_set(made[0], made[0] > 500)) and out.made.any()
+
+
+def test_distances_in_memory_read_such_arrays_as_a_whole():
     made = drawing()
     for image in (made, made[0]):
         assert numpy.array_equal(isoline.distance(Lazy(image), threshold=500, dimensions="volume"),
                                  isoline.distance(image, threshold=500, dimensions="volume"))
-    assert numpy.array_equal(isoline.level_set(Lazy(made), made > 500, iterations=3),
-                             isoline.level_set(made, made > 500, iterations=3))
     with pytest.raises(OSError, match="slice 4 is on a lost disk"):
         isoline.distance(Lazy(made, failing=4), threshold=500, dimensions="volume")
 
@@ -288,6 +293,6 @@ def test_slices_of_another_shape_are_refused():
         def __getitem__(self, index):
             return super().__getitem__(index)[..., :1]
 
-    for operation, count in (isoline.edge_strength, 3), (isoline.objects, 20):
+    for operation, count in (isoline.edge_strength, 3), (isoline.distance, 20):
         with pytest.raises(isoline.InvalidSize, match=re.escape(f"the shape ({count}, 70, 90) (got ({count}, 70, 1))")):
             operation(Narrow(drawing()), threshold=500)

@@ -155,7 +155,7 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// spacings that differ), and the output must be in host memory, of which 4 more bytes per voxel are then used. With "auto"
 /// the GPU is used for this only if slabs cause at most twice the work. Iterations on a volume are also computed in slabs
 /// if the context has several devices and each gets at least twice as many slices as there are iterations, and if the
-/// images are ISOLINE_SLICES, which the converged mode of a volume does not accept.
+/// images are ISOLINE_SLICES. The converged mode of a volume has all slices of such images in memory.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -165,8 +165,7 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
-///   _UNSUPPORTED for a variant that the device does not have, CUDA pixels with a CPU context, or slices in the converged mode
-///   of a volume; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
+///   _UNSUPPORTED for a variant that the device does not have, or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
 ///   one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength(

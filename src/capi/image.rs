@@ -33,17 +33,21 @@ pub enum isoline_memory {
     /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
     /// No memory: callbacks read the slices of an input, and write the slices of an output, so images need not fit into
-    /// memory. For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions)
-    /// and its axes; edge drawing, its maps and its threshold, and lines, circles and ellipses along its segments;
-    /// isolines; isosurfaces; the distance; and region snakes in one call (isoline_snake_run), with their labels and masks.
-    /// The other images of such a call may be in host memory, or also slices; only the input of region snakes may be in
-    /// CUDA memory. The results have the same bits as for images in memory; the distance of a volume has those of the CPU.
+    /// memory. For calls that work slice by slice, and say so: the edge strength and its axes; edge drawing, its maps and
+    /// its threshold, and lines, circles and ellipses along its segments; isolines; isosurfaces; the distance; and region
+    /// snakes in one call (isoline_snake_run), with their labels and masks. Level sets, objects and the converged edge
+    /// strength of a volume also accept slices, but need all of them at a time: the call reads an input into memory first,
+    /// and has an output in memory until its end.
+    ///
+    /// The other images of such a call may be in host memory, or also slices; of region snakes the input, and of level sets
+    /// and objects every input, may be in CUDA memory, and the outputs of level sets, too. The results have the same bits as
+    /// for images in memory; the distance of a volume has those of the CPU.
     ///
     /// Slices are read in ascending order, each once; region snakes read only slices that have polygons, so a callback must
     /// use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
     /// before; for an automatic gradient threshold, up to 16 slices are.
     ///
-    /// The call reads a batch of slices and writes the previous results while the device computes another batch; at most
+    /// A call that works slice by slice reads a batch of slices and writes the previous results while the device computes another batch; at most
     /// two batches are in memory. A batch has 64 MiB of input and output, and
     /// - at least 1 slice for each device, or 4 on CUDA if these have at most 1 GiB;
     /// - for n iterations of edge strength of a volume, at least 2n slices for each device, and n more slices of the input

@@ -269,10 +269,10 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 /// ISOLINE_LEVEL_SET_OUTSIDE.
 ///
 /// @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
-/// @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
+/// @param input not NULL; any type, floats within ±1e30; host or CUDA memory, or slices, all of which are read. Its spacing is the size of a voxel: along
 ///   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and for a single slice, the
 ///   spacing along z is not used (but, as in every image, it must be finite and more than 0).
-/// @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
+/// @param initial_mask not NULL; any type, the input's size, host or CUDA memory, or slices; pixels above 0 are inside. Its
 ///   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
 /// @param params NULL for the defaults.
 /// @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 ///   precision), which occurs for example for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range
 ///   with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA
 ///   pixels with a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels;
-///   _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _OUT_OF_MEMORY; _DEVICE_FAILED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,
@@ -294,11 +294,11 @@ pub unsafe extern "C" fn isoline_level_set_new(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
-            let mask = Checked::new(initial_mask, "initial_mask")?;
+            let input = Checked::sliced(input, "input")?;
+            let mask = Checked::sliced(initial_mask, "initial_mask")?;
             let params = fields::read(params)?.translate(input.spacing())?;
             check::not_null(out, "out")?;
-            let level_set = LevelSet::new(context, input.input(), mask.input(), &params)?;
+            let level_set = LevelSet::new(context, input.source()?, mask.source()?, &params)?;
             out.write(object::hand_out(isoline_level_set(Solver::new(context, level_set))));
             Ok(())
         }
@@ -357,7 +357,7 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
 ///
 /// @param context,input,initial_mask,params as for isoline_level_set_new.
 /// @param progress NULL for none; the fraction as for isoline_level_set_step.
-/// @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
+/// @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA, or slices.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. May be called on any
 ///   thread; calls on one context run one after the other.
@@ -375,17 +375,18 @@ pub unsafe extern "C" fn isoline_level_set_run(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
-            let initial_mask = Checked::new(initial_mask, "initial_mask")?;
+            let input = Checked::sliced(input, "input")?;
+            let initial_mask = Checked::sliced(initial_mask, "initial_mask")?;
             let params = fields::read(params)?;
             let iterations = params.iterations;
             let params = params.translate(input.spacing())?;
-            let mask = Checked::new(mask, "mask")?;
+            let mask = Checked::sliced(mask, "mask")?;
             mask.check_output(&input)?;
             mask.check_apart(&initial_mask)?;
-            let target = mask.output(PixelType::U8)?;
+            let target = mask.sink(PixelType::U8)?;
+            let (input, initial_mask) = (input.source()?, initial_mask.source()?);
             isoline_report::of(report, progress, |progress| {
-                level_set::run(context, input.input(), initial_mask.input(), &params, iterations, progress, target)
+                level_set::run(context, input, initial_mask, &params, iterations, progress, target)
             })
         }
     })

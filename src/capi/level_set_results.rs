@@ -134,10 +134,11 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
 ///
 /// @param level_set not NULL.
-/// @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
+/// @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory, or slices, all of which are in
+///   memory until the last is written. A callback must not use the level set.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
 ///   rows that overlap each other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _BUSY. Threads: as for isoline_level_set_step.
+///   _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as for isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_read_mask(
     level_set: *mut isoline_level_set,
@@ -147,7 +148,9 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let level_set = lock(level_set)?;
-            level_set.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
+            let mask = Checked::sliced(mask, "mask")?;
+            mask.check_rows()?;
+            level_set.read_mask(mask.sink(PixelType::U8)?)
         }
     })
 }
@@ -156,7 +159,8 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
 /// the unit of the input's spacing.
 ///
 /// @param level_set not NULL.
-/// @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
+/// @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory, or slices, as for
+///   isoline_level_set_read_mask.
 /// @return ISOLINE_OK or an error; errors and threads: as for isoline_level_set_read_mask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_read_phi(
@@ -167,7 +171,9 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let level_set = lock(level_set)?;
-            level_set.read_phi(Checked::to_write(phi, "phi")?.output(PixelType::F32)?)
+            let phi = Checked::sliced(phi, "phi")?;
+            phi.check_rows()?;
+            level_set.read_phi(phi.sink(PixelType::F32)?)
         }
     })
 }
@@ -175,7 +181,8 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 /// Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
 ///
 /// @param level_set not NULL.
-/// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside, near
+/// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory, or slices, all of which
+///   are read first; negative inside, near
 ///   the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND, a φ without a voxel in
 ///   the narrow band cannot move; φ is like this if it was saved when a front rested at sharp edges. The first iteration
 ///   then changes nothing, and φ becomes the distance to its front. Values are clamped to ±65536 times the largest spacing,
@@ -193,9 +200,9 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let mut level_set = lock(level_set)?;
-            let phi = Checked::new(phi, "phi")?;
+            let phi = Checked::sliced(phi, "phi")?;
             phi.check_type(PixelType::F32)?;
-            level_set.write_phi(phi.input())
+            level_set.write_phi(phi.source()?)
         }
     })
 }

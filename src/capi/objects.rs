@@ -151,24 +151,25 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 /// a voxel, it goes to the object whose front would be farthest beyond it.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+/// @param input not NULL; any type; host or CUDA memory, from which it is copied to the host, or slices, all of which are
+///   read. Its spacing is the size of a
 ///   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are converted to
 ///   65536 levels from range_min to range_max; NaN counts as background.
-/// @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same
+/// @param starts a label image of the input's size, any type; host or CUDA memory, or slices: 0 is no start, voxels with the same
 ///   label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not grow
 ///   with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
 ///   distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
-/// @param labels not NULL; receives the label of each voxel's object, or 0. It has the input's size, its own host memory,
-///   and a type that can hold the largest label.
+/// @param labels not NULL; receives the label of each voxel's object, or 0. It has the input's size, its own host
+///   memory or slices, and a type that can hold the largest label.
 /// @param objects receives the objects, to be freed with isoline_object_list_free; NULL if they are not wanted. Not written
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with a label
 ///   that is not an integer; _INVALID_SIZE; _INVALID_TYPE if `labels` cannot hold the largest label; _OVERLAP; _UNSUPPORTED
 ///   for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that does not fit
-///   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context
+///   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context
 ///   run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_objects(
@@ -185,19 +186,19 @@ pub unsafe extern "C" fn isoline_objects(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
-            let starts = if starts.is_null() { None } else { Some(Checked::new(starts, "starts")?) };
+            let input = Checked::sliced(input, "input")?;
+            let starts = Checked::optional(starts, "starts")?;
             let params = fields::read(params)?.translate(input.spacing())?;
-            let labels = Checked::new(labels, "labels")?;
+            let labels = Checked::sliced(labels, "labels")?;
             labels.check_output(&input)?;
             if let Some(starts) = &starts {
                 labels.check_apart(starts)?;
             }
-            let target = labels.output(labels.pixel_type())?;
-            let starts = starts.map(|starts| starts.input());
+            let target = labels.sink(labels.pixel_type())?;
+            let (input, starts) = (input.source()?, starts.map(|starts| starts.source()).transpose()?);
             let mut found = Objects::new();
             isoline_report::of(report, progress, |progress| {
-                objects::run(context, input.input(), starts, &params, progress, target, &mut found)
+                objects::run(context, input, starts, &params, progress, target, &mut found)
             })?;
             if !objects.is_null() {
                 objects.write(object::hand_out(isoline_object_list(found)));

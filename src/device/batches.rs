@@ -31,8 +31,8 @@ const BATCH_BYTES: usize = 64 << 20;
 const SLICES_PER_CUDA_DEVICE: usize = 4;
 const MOST_BYTES: usize = 1 << 30;
 
-/// Packed slices of one batch in host memory that the device copies quickly.
-struct Staged {
+/// Packed slices in host memory that the device copies quickly.
+pub(crate) struct Staged {
     memory: HostBuffer,
     pixel_type: PixelType,
     size: [usize; 2],
@@ -128,14 +128,15 @@ impl Staged {
     }
 }
 
-/// The slices of a batch, in the caller's memory or staged.
-enum Held<M> {
+/// Slices in the caller's memory, or staged.
+pub(crate) enum Held<M> {
     Memory(M),
     Staged(Staged),
 }
 
 impl Held<Image<'_>> {
-    fn image(&self, slices: usize) -> Image<'_> {
+    /// Returns the first slices as an image.
+    pub(crate) fn image(&self, slices: usize) -> Image<'_> {
         match self {
             Self::Memory(image) => image.reborrow(),
             Self::Staged(staged) => staged.image(slices),
@@ -290,8 +291,8 @@ impl<'i, 'o, const N: usize> Batches<'_, 'i, 'o, N> {
 
 impl Context {
     /// Runs `work` on the slices of `input` and `outputs`. Each depends on `halo` slices on either side; `None`: on all, or not
-    /// all memory is the host's. Slices that functions read or write are computed batch by batch; [`check_streamed`] has seen
-    /// that they can be. If this context has several devices, each of them works on its own slices. `work` gets an input, the
+    /// all memory is the host's. Slices that functions read or write are computed batch by batch, or in one batch if each
+    /// depends on all; [`check_streamed`] has seen that they can be. If this context has several devices, each of them works on its own slices. `work` gets an input, the
     /// slices there whose results are wanted, and outputs for these alone. `join` runs in the pool, and makes one result of those
     /// of batches and devices, each of which has the number of its first slice.
     pub(crate) fn by_slices<const N: usize, T: Send>(
@@ -323,11 +324,11 @@ impl Context {
         };
         let slice_bytes = outputs.iter().flatten().map(Output::pixel_type).chain([input.pixel_type()]);
         let slice_bytes = slice_bytes.map(|pixels| shape[0] * shape[1] * pixels.bytes()).sum();
-        let halo = halo.unwrap_or_else(|| unreachable!("the slices were checked"));
-        let slices =
-            self.slices_of_batch(slice_bytes, shape[2]).max(least_slices(halo).saturating_mul(self.parts().len()));
-        let slices = slices.min(shape[2]);
-        let batches = Batches { context: self, shape, slices, halo, input, kept: None, end: 0, outputs };
+        let slices = halo.map_or(shape[2], |halo| {
+            self.slices_of_batch(slice_bytes, shape[2]).max(least_slices(halo).saturating_mul(self.parts().len()))
+        });
+        let (slices, read_beside) = (slices.min(shape[2]), halo.unwrap_or(0));
+        let batches = Batches { context: self, shape, slices, halo: read_beside, input, kept: None, end: 0, outputs };
         let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);
         ticker.expect((shape[2] as u64).saturating_mul(UNITS));
@@ -344,7 +345,7 @@ impl Context {
                 let own = Own { at: batch.own.clone(), first: batch.slices.start };
                 let outputs = batch.outputs.each_mut().map(|output| output.as_mut().map(|held| held.image_mut(slices)));
                 let images = (&input, own, outputs);
-                let result = self.deal_out_slices(stage, Some(halo), images, &mut Some(&mut count), work, join);
+                let result = self.deal_out_slices(stage, halo, images, &mut Some(&mut count), work, join);
                 let _ = count(1.0, stage);
                 if done.send((batch, result)).is_err() {
                     break;
@@ -425,6 +426,40 @@ impl Context {
                 Ok(found)
             }
         }
+    }
+
+    /// Returns all slices of an input, for a call on whole volumes; those of a source are read into memory.
+    pub(crate) fn all_of<'a>(
+        &self,
+        input: Input<'a>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Held<Image<'a>>> {
+        let mut source = match input {
+            Input::Image(image) => return Ok(Held::Memory(image)),
+            Input::Source(source) => source,
+        };
+        let shape = source.shape();
+        let mut staged = Staged::new(self, source.pixel_type(), shape, shape[2])?;
+        staged.read(&mut source, (0..shape[2], 0), ticker, progress)?;
+        Ok(Held::Staged(staged))
+    }
+
+    /// Calls `fill` with all slices of an output in memory, and then hands those of a sink on.
+    pub(crate) fn fill_all_of(
+        &self,
+        output: Output<'_>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+        fill: impl FnOnce(ImageMut<'_>, &mut Option<&mut Progress<'_>>) -> Result<()>,
+    ) -> Result<()> {
+        let (shape, mut sink) = match output {
+            Output::Image(image) => return fill(image, progress),
+            Output::Sink(sink) => (sink.shape(), sink),
+        };
+        let mut staged = Staged::new(self, sink.pixel_type(), shape, shape[2])?;
+        fill(staged.image_mut(shape[2]), progress)?;
+        staged.write(&mut sink, 0..shape[2], ticker, progress)
     }
 
     /// Calls `take` with each of some slices of a source, in their order.

@@ -180,7 +180,7 @@ fn run_in(
     check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
     let shape = mask.shape();
-    check_streamed(None, &mask, [&output])?;
+    check_streamed(&mask, [&output])?;
     // A volume of one slice is that slice.
     let slices = params.dimensions == Dimensions::Slices || shape[2] == 1;
     if !slices && (mask.is_streamed() || output.is_streamed()) {

@@ -269,7 +269,7 @@ pub fn run(
     let _lock = context.lock()?;
     let shape = input.shape();
     let independent = input.on_host() && edges.as_ref().is_none_or(Output::on_host);
-    check_streamed(None, &input, &edges)?;
+    check_streamed(&input, &edges)?;
     let params = &params.of_stack(context, &mut input, independent, &mut progress)?;
     let want_segments = segments.is_some();
     let (mut report, found) = context.by_slices(
@@ -373,7 +373,7 @@ pub fn maps(
     let maps = maps.into_array();
     let shape = input.shape();
     let on_host = input.on_host() && maps.iter().flatten().all(Output::on_host);
-    check_streamed(None, &input, maps.iter().flatten())?;
+    check_streamed(&input, maps.iter().flatten())?;
     let params = &params.of_stack(context, &mut input, on_host, &mut progress)?;
     let mut report = context.by_slices(
         MAPS_STAGE,

@@ -322,7 +322,7 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 /// Computes the edge strength of `input`, from 0 to 1, into `output` (f32, the same size).
 ///
 /// `input` is u8, u16 or f32; one slice or a stack. Functions may read and write the slices ([`Source`](crate::Source),
-/// [`Sink`](crate::Sink)), except in the converged mode of a volume. A stack of slices is processed as a pipeline with
+/// [`Sink`](crate::Sink)); in the converged mode of a volume all of them are in memory. A stack of slices is processed as a pipeline with
 /// several slices in flight. For the contents of `output` after an error see [`ErrorKind`](crate::ErrorKind).
 ///
 /// A volume is computed in slabs, with the same bits:
@@ -364,8 +364,7 @@ pub fn run(
     check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
     let (shape, on_host, halo) = (input.shape(), input.on_host() && output.on_host(), plan.halo());
-    let why = "the converged mode of a volume needs all slices at a time; choose iterations or 2 dimensions";
-    check_streamed(halo.is_none().then_some(why), &input, [&output])?;
+    check_streamed(&input, [&output])?;
     let halo = halo.filter(|_| on_host);
     // The range is that of all slices of a stack, even if they are divided among devices or read by a function.
     let initial = match params.start {

@@ -32,8 +32,7 @@ pub(super) struct Coarse {
 }
 
 /// Refuses a pyramid of an image in device memory.
-pub(super) fn check(params: &Params, input: &Image<'_>, mask: &Image<'_>) -> Result<()> {
-    let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
+pub(super) fn check(params: &Params, on_host: bool) -> Result<()> {
     if params.pyramid_levels > 1 && !on_host {
         return Err(Error::unsupported(format!(
             "cannot reduce an image or mask in CUDA memory: the pyramid of a level set is made in host memory (got \

@@ -66,10 +66,11 @@ mod types;
 
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_size, check_type};
+use crate::image::{Dimensions, Image, PixelType, check_shapes, check_size, check_type};
 use crate::progress::{Progress, Ticker};
 pub use crate::report::Outcome;
 use crate::report::Report;
+use crate::slice_io::{Input, Output};
 use backend::Solver;
 use coarse::Coarse;
 use convergence::ConvergenceMonitor;
@@ -184,15 +185,15 @@ impl LevelSet {
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an
     /// automatic range with an empty mask, two regions that are alike or one of which is empty, sizes that do not match, an
     /// allocation that fails, a device failure.
-    pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
+    pub fn new(context: &Context, input: Input<'_>, mask: Input<'_>, params: &Params) -> Result<Self> {
         Self::start(context, input, mask, params, &mut None)
     }
 
     /// Does what [`new`](Self::new) does; `progress` can cancel it, and is called with a fraction of 0.
     fn start(
         context: &Context,
-        input: Image<'_>,
-        mask: Image<'_>,
+        input: Input<'_>,
+        mask: Input<'_>,
         params: &Params,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Self> {
@@ -203,15 +204,21 @@ impl LevelSet {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
         check_size("initial mask", mask.shape(), "the input", input.shape())?;
-        coarse::check(params, &input, &mask)?;
-        if let (Image::Device(_), true) = (input, params.has_edge_pixels()) {
+        coarse::check(params, input.on_host() && mask.on_host())?;
+        if !input.on_host() && params.has_edge_pixels() {
             return Err(Error::unsupported(format!(
                 "cannot use an image in CUDA memory with edges, or with an upwind_order of 2 (got edge_weight {}, upwind_order \
                  {}); give it in host memory, or set edge_weight to 0 and upwind_order to 1",
                 params.edge_weight, params.upwind_order
             )));
         }
-        Self::start_levels(context, input, mask, params, progress)?.ok_or_else(|| {
+        let depth = input.shape()[2];
+        let (input, mask) = {
+            let _lock = context.lock()?;
+            let ticker = Ticker::new(STAGE);
+            (context.all_of(input, &ticker, progress)?, context.all_of(mask, &ticker, progress)?)
+        };
+        Self::start_levels(context, input.image(depth), mask.image(depth), params, progress)?.ok_or_else(|| {
             Error::argument(
                 "cannot separate two regions: the pixels inside and outside the initial mask are alike, or one of both \
                  is empty; draw a start that holds more of the object than of its surroundings",
@@ -411,31 +418,33 @@ impl LevelSet {
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
+    pub fn read_mask(&self, mask: Output<'_>) -> Result<()> {
         self.read_mask_while(mask, &mut None)
     }
 
     /// Does what [`read_mask`](Self::read_mask) does; `progress` can cancel it.
-    fn read_mask_while(&self, mask: ImageMut<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
+    fn read_mask_while(&self, mask: Output<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
         check_type("mask", mask.pixel_type(), PixelType::U8)?;
         let _lock = self.context.lock()?;
         let ticker = Ticker::at_the_end(STAGE);
         ticker.check()?;
-        self.solver.read_mask(&self.context, mask, progress, &ticker)
+        self.context.fill_all_of(mask, &ticker, progress, |mask, progress| {
+            self.solver.read_mask(&self.context, mask, progress, &ticker)
+        })
     }
 
     /// Writes φ (f32), in the unit of the spacing.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
+    pub fn read_phi(&self, phi: Output<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", phi.pixel_type(), PixelType::F32)?;
         let _lock = self.context.lock()?;
         let ticker = Ticker::new(STAGE);
         ticker.check()?;
-        self.solver.read_phi(&self.context, phi, &ticker)
+        self.context.fill_all_of(phi, &ticker, &mut None, |phi, _| self.solver.read_phi(&self.context, phi, &ticker))
     }
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, from this or another level
@@ -449,7 +458,7 @@ impl LevelSet {
     /// # Errors
     /// A size or type that does not match, NaN or infinity, or a cancellation, after which φ is unchanged. A device
     /// failure, or too little memory for a sparse φ, after which φ is not known.
-    pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
+    pub fn write_phi(&mut self, phi: Input<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {
             return Err(Error::new(
@@ -458,7 +467,8 @@ impl LevelSet {
             ));
         }
         let _lock = self.context.lock()?;
-        self.solver.write_phi(&self.context, phi)?;
+        let phi = self.context.all_of(phi, &Ticker::new(STAGE), &mut None)?;
+        self.solver.write_phi(&self.context, phi.image(self.plan.shape[2]))?;
         self.monitor.converged = false;
         self.may_be_stuck = true;
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
@@ -513,23 +523,23 @@ impl LevelSet {
 /// Those of [`LevelSet::new`], [`LevelSet::step`] and [`LevelSet::read_mask`].
 pub fn run(
     context: &Context,
-    input: Image<'_>,
-    mask: Image<'_>,
+    input: Input<'_>,
+    mask: Input<'_>,
     params: &Params,
     iterations: u64,
     progress: Option<&mut Progress<'_>>,
-    output: ImageMut<'_>,
+    output: Output<'_>,
 ) -> Result<Report> {
     check_shapes(input.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::U8)?;
     let started = Instant::now();
     let mut progress = progress;
     let mut level_set = LevelSet::start(context, input, mask, params, &mut progress)?;
-    if matches!((&level_set.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
+    if matches!(level_set.solver, Solver::Cpu(_)) && !output.on_host() {
         // Refuse the call before the work is done.
         return Err(Error::in_cuda_memory("image"));
     }
-    if let (Solver::Cuda(solver), ImageMut::Device(_)) = (&mut level_set.solver, &output) {
+    if let (Solver::Cuda(solver), false) = (&mut level_set.solver, output.on_host()) {
         solver.stay();
     }
     let mut report = level_set.step(iterations, progress.as_deref_mut())?;

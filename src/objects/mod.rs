@@ -39,12 +39,13 @@ use crate::device::{Context, DeviceNeeds, in_host_memory};
 use crate::error::{Error, Result};
 pub use crate::image::Foreground;
 use crate::image::{
-    Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, collected,
-    on_host, smallest_and_largest, write_packed,
+    ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, collected, on_host,
+    smallest_and_largest, write_packed,
 };
 use crate::parameter::{FOREGROUNDS, check_scaling};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use crate::slice_io::{Input, Output};
 use cpu::{Grid, Moved, Plan};
 use labels::Labels;
 use levels::Scale;
@@ -304,11 +305,11 @@ impl Objects {
 /// ```
 pub fn run(
     context: &Context,
-    input: Image<'_>,
-    starts: Option<Image<'_>>,
+    input: Input<'_>,
+    starts: Option<Input<'_>>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    output: ImageMut<'_>,
+    output: Output<'_>,
     objects: &mut Objects,
 ) -> Result<Report> {
     let started = Instant::now();
@@ -322,24 +323,26 @@ pub fn run(
     if let Some(starts) = &starts {
         check_size("starts", starts.shape(), "the input", input.shape())?;
     }
-    if matches!(output, ImageMut::Device(_)) {
+    if !output.on_host() {
         return Err(Error::unsupported("cannot write the labels: they are in CUDA memory; give host memory"));
     }
     let _lock = context.lock()?;
     let ticker = Ticker::new("objects");
     ticker.report(&mut progress)?;
-    let output_type = output.pixel_type();
-    let given = match &starts {
+    let (shape, output_type) = (input.shape(), output.pixel_type());
+    let given = match starts {
         None => None,
         Some(starts) => {
-            let mut copy = None;
-            let starts = in_host_memory(context, starts, &mut copy)?;
+            let starts = context.all_of(starts, &ticker, &mut progress)?;
+            let (starts, mut copy) = (starts.image(shape[2]), None);
+            let starts = in_host_memory(context, &starts, &mut copy)?;
             let labels = || Labels::new(&starts, output_type, &ticker);
             Some(run_with_progress(context.pool(), &mut progress, &ticker, labels)?)
         }
     };
-    let mut copy = None;
-    let image = &in_host_memory(context, &input, &mut copy)?;
+    let held = context.all_of(input, &ticker, &mut progress)?;
+    let (image, mut copy) = (held.image(shape[2]), None);
+    let image = &in_host_memory(context, &image, &mut copy)?;
     let (levels, labels, scale) = run_with_progress(context.pool(), &mut progress, &ticker, || {
         let (levels, scale) = Scale::apply(image, params, &ticker)?;
         let labels = match given {
@@ -353,21 +356,23 @@ pub fn run(
         };
         Ok((levels, labels, scale))
     })?;
-    // The fronts need only the levels, so free the copy of the image.
-    drop(copy);
-    let (shape, labels, starts) = (input.shape(), labels.values, labels.indices);
+    // The fronts need only the levels, so free copies of the image.
+    drop((copy, held));
+    let (labels, starts) = (labels.values, labels.indices);
     let plan = params.plan(shape, labels.len() - 1);
     let (moved, mut report) = evolve(context, &plan, &starts, &levels, &ticker, started, &mut progress)?;
     let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
         measure(&plan.grid, params.spacing, &moved, &labels, scale, &ticker)
     })?;
-    run_with_progress(context.pool(), &mut progress, &ticker, || {
-        on_host!(
-            ImageMut,
-            output,
-            view => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as _),
-            unreachable!("refused above")
-        )
+    context.fill_all_of(output, &ticker, &mut progress, |output, progress| {
+        run_with_progress(context.pool(), progress, &ticker, || {
+            on_host!(
+                ImageMut,
+                output,
+                view => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as _),
+                unreachable!("refused above")
+            )
+        })
     })?;
     *objects = found;
     report.iterations = moved.iterations;

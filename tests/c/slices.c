@@ -133,6 +133,55 @@ static void surfaces_are_those_from_memory(const char *device) {
     end(&work);
 }
 
+/* Calls on whole volumes read all slices of the input first, and write those of the output at the end. */
+static void whole_volumes_are_those_from_memory(const char *device) {
+    job work;
+    begin(&work, device);
+    const isoline_image input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
+    uint8_t *masks[2] = {(uint8_t *)allocate(COUNT), (uint8_t *)allocate(COUNT)};
+    float *fields[4] = {unwritten(COUNT), work.strength, unwritten(COUNT), unwritten(COUNT)};
+    isoline_edge_strength_params volume = for_drawing(10);
+    volume.dimensions = 3;
+    volume.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
+    isoline_level_set_params band;
+    GOOD(isoline_level_set_params_init(&band, sizeof band));
+    band.iterations = 5;
+    for (int i = 0; i < 2; i++) {
+        tape to_mask = new_tape(masks[i], 1);
+        const isoline_image mask = i == 0 ? describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, masks[i]) : streamed(ISOLINE_U8, &to_mask);
+        tape to_phi = new_tape(fields[2 + i], sizeof(float));
+        const isoline_image phi =
+            i == 0 ? describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, fields[2]) : streamed(ISOLINE_F32, &to_phi);
+        const isoline_image field = i == 0 ? describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, fields[i]) : work.output;
+        const isoline_image *from = i == 0 ? &input : &work.input;
+        GOOD(isoline_edge_strength(work.context, from, &volume, NULL, &field, NULL));
+        isoline_level_set *surface = NULL;
+        rewind_tapes(&work);
+        GOOD(isoline_level_set_new(work.context, from, &input, NULL, &surface));
+        GOOD(isoline_level_set_read_phi(surface, &phi));
+        GOOD(isoline_level_set_read_mask(surface, &mask));
+        isoline_level_set_free(surface);
+        rewind_tapes(&work);
+        to_mask.calls = 0;
+        GOOD(isoline_level_set_run(work.context, from, &input, &band, NULL, &mask, NULL));
+        CHECK(i == 0 || (to_mask.calls == DEPTH && work.from.calls == DEPTH));
+        rewind_tapes(&work);
+        to_mask.calls = 0;
+        isoline_object_list *found = NULL;
+        GOOD(isoline_objects(work.context, &input, from, NULL, NULL, &mask, &found, NULL));
+        isoline_object_list_free(found);
+    }
+    CHECK(memcmp(masks[0], masks[1], COUNT) == 0);
+    CHECK(memcmp(fields[0], fields[1], COUNT * sizeof(float)) == 0);
+    CHECK(memcmp(fields[2], fields[3], COUNT * sizeof(float)) == 0);
+    for (int i = 0; i < 2; i++) {
+        free(masks[i]);
+        free(fields[2 * i]);
+    }
+    free(fields[3]);
+    end(&work);
+}
+
 static void results_are_those_from_memory(const char *device) {
     job work;
     begin(&work, device);
@@ -519,22 +568,11 @@ static void misuse_is_refused(const char *device) {
 
     job work;
     begin(&work, device);
-    isoline_edge_strength_params volume = for_drawing(10);
-    volume.dimensions = 3;
-    volume.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
-    REFUSED(isoline_edge_strength(work.context, &work.input, &volume, NULL, &work.output, NULL), ISOLINE_UNSUPPORTED,
-            "the converged mode of a volume needs all slices at a time; choose iterations or 2 dimensions");
-    isoline_level_set *surface = NULL;
-    REFUSED(isoline_level_set_new(work.context, &work.input, &work.input, NULL, &surface), ISOLINE_UNSUPPORTED,
-            "give its pixels in memory");
     isoline_snake *snake = NULL;
     REFUSED(isoline_snake_new(work.context, &work.input, NULL, NULL, &snake), ISOLINE_UNSUPPORTED, "in memory");
-    const isoline_image all = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
-    REFUSED(isoline_objects(work.context, &all, &work.input, NULL, NULL, &all, NULL, NULL), ISOLINE_UNSUPPORTED,
-            "cannot use starts");
     const isoline_sphere ball = {{1, 1, 1}, 2};
     REFUSED(isoline_mask_fill_spheres(&work.input, &ball, 1, 255), ISOLINE_UNSUPPORTED, "in memory");
-    CHECK(surface == NULL && snake == NULL && work.from.calls == 0 && work.to.calls == 0);
+    CHECK(snake == NULL && work.from.calls == 0 && work.to.calls == 0);
     end(&work);
 }
 
@@ -609,6 +647,7 @@ static void a_file_larger_than_the_address_space_streams(const char *device) {
 int main(void) {
     RUN_ON_EACH(results_are_those_from_memory);
     RUN_ON_EACH(surfaces_are_those_from_memory);
+    RUN_ON_EACH(whole_volumes_are_those_from_memory);
     RUN_ON_EACH(region_snakes_are_those_from_memory);
     RUN_ON_EACH(callbacks_end_region_snakes);
     RUN_ON_EACH(misuse_of_region_snakes_is_refused);

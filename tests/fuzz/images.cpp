@@ -47,13 +47,13 @@ private:
     std::vector<std::unique_ptr<Picture>> outputs;
 };
 
-/* An operation of one image to another, whose pixels have the property `holds`, given by the parameters, which say whether it
-   `streams`, too: takes slices that callbacks read and write. */
-template <class T, class F, class S>
+/* An operation of one image to another, whose pixels have the property `holds`, given by the parameters, which also takes
+   slices that callbacks read and write. */
+template <class T, class F>
 void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t),
               isoline_status (*operation)(isoline_context *, const isoline_image *, const T *, const isoline_progress *,
                                           const isoline_image *, isoline_report *),
-              F holds, S streams) {
+              F holds) {
     Stage stage(bytes, 40, 4);
     Params<T> params(bytes, name, init, 40);
     Picture &output = stage.output(bytes, ISOLINE_F32);
@@ -79,10 +79,6 @@ void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t
             return judge(name, [&] { return operation(common(), from.image(), params.get(), nullptr, to.image(), nullptr); });
         };
         std::fill(to.pixels.begin(), to.pixels.end(), uint8_t(0x5A));
-        if (!streams(params.value())) {
-            MUST(streamed() == ISOLINE_UNSUPPORTED);
-            return;
-        }
         MUST(streamed() == ISOLINE_OK);
         MUST(to.pixels == first);
         (bytes.rarely(2) ? from : to).failing = bytes.below(unsigned(stage.input.depth));
@@ -93,16 +89,14 @@ void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t
 
 void strength(Bytes &bytes) {
     to_image(bytes, "edge_strength", isoline_edge_strength_params_init, isoline_edge_strength,
-             [](float v, const isoline_edge_strength_params &) { return v >= 0 && v <= 1; },
-             [](const isoline_edge_strength_params &by) { return by.dimensions == 2 || by.mode == ISOLINE_EDGE_STRENGTH_ITERATIONS; });
+             [](float v, const isoline_edge_strength_params &) { return v >= 0 && v <= 1; });
 }
 
 void distance(Bytes &bytes) {
     to_image(bytes, "distance", isoline_distance_params_init, isoline_distance,
              [](float d, const isoline_distance_params &by) {
                  return !std::isnan(d) && (by.region == ISOLINE_DISTANCE_SIGNED || d >= 0);
-             },
-             [](const isoline_distance_params &) { return true; });
+             });
 }
 
 /* A pass along any axis of any image: the values of a pass before may be any, too. */

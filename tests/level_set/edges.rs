@@ -192,6 +192,6 @@ fn images_in_device_memory_are_refused() {
     let mut pixels = cuda.device_image(isoline::PixelType::F32, [DIM.2, DIM.1, DIM.0]).unwrap();
     pixels.upload(image.view().into()).unwrap();
     let start_mask = ball(DIM, CENTRE, 4.0, SPACING);
-    let error = LevelSet::new(&cuda, pixels.view(), start_mask.view().into(), &params(1.0)).unwrap_err();
+    let error = LevelSet::new(&cuda, pixels.view().into(), start_mask.view().into(), &params(1.0)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

@@ -21,16 +21,16 @@ mod statistics;
 
 use common::{Numbers, everywhere};
 use isoline::level_set::{LevelSet, Params, Statistics, Variant};
-use isoline::{Context, Image};
+use isoline::{Context, Image, Input};
 use ndarray::Array3;
 
 /// Starts a level set, which must succeed.
-fn start<'a>(context: &Context, input: impl Into<Image<'a>>, mask: &Array3<u8>, params: &Params) -> LevelSet {
+fn start<'a>(context: &Context, input: impl Into<Input<'a>>, mask: &Array3<u8>, params: &Params) -> LevelSet {
     LevelSet::new(context, input.into(), mask.view().into(), params).expect("a good start")
 }
 
 /// Starts a level set from a given φ.
-fn start_at<'a>(context: &Context, image: impl Into<Image<'a>>, phi: &Array3<f32>, params: &Params) -> LevelSet {
+fn start_at<'a>(context: &Context, image: impl Into<Input<'a>>, phi: &Array3<f32>, params: &Params) -> LevelSet {
     let mask = phi.mapv(|phi| u8::from(phi < 0.0));
     let mut surface = start(context, image, &mask, params);
     surface.write_phi(phi.view().into()).expect("a good phi");

@@ -213,7 +213,7 @@ fn images_in_device_memory_are_refused_with_the_second_order() {
     let image = waves((24, 40, 50));
     pixels.upload(image.view().into()).unwrap();
     let mask = ball(image.dim(), [25.0, 20.0, 12.0], 9.0, [1.0; 3]);
-    let error = |params: &Params| LevelSet::new(&cuda, pixels.view(), mask.view().into(), params).map(drop);
+    let error = |params: &Params| LevelSet::new(&cuda, pixels.view().into(), mask.view().into(), params).map(drop);
     let params = params(Dimensions::Volume, [1.0; 3]);
     let refused = error(&params).unwrap_err();
     assert!(refused.kind() == ErrorKind::Unsupported && refused.message().contains("upwind_order"), "{refused}");

@@ -323,7 +323,8 @@ fn an_image_in_cuda_memory_is_refused() {
     let Some([context, _]) = common::cuda_and_cpu() else { return };
     let image = context.device_image(isoline::PixelType::U8, [32, 32, 1]).unwrap();
     let mask = ball((1, 32, 32), [16.0, 16.0, 0.0], 6.0, [1.0; 3]);
-    let start = |count| LevelSet::new(&context, image.view(), mask.view().into(), &levels(count, &Params::default()));
+    let start =
+        |count| LevelSet::new(&context, image.view().into(), mask.view().into(), &levels(count, &Params::default()));
     let error = start(2).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("pyramid_levels"), "{error}");

@@ -168,7 +168,7 @@ fn cuda_measures_the_range_of_the_cpu_from_device_memory_too() {
     let Some([cuda, cpu]) = common::cuda_and_cpu() else { return };
     let (image, mask) = (noisy_ball(BRIGHT, DARK), oval(CENTRE, 7.0));
     let state = |context: &Context, input: Image<'_>, mask: Image<'_>| {
-        let state = LevelSet::new(context, input, mask, &voxels(SPACING)).unwrap().state();
+        let state = LevelSet::new(context, input.into(), mask.into(), &voxels(SPACING)).unwrap().state();
         (state.target, state.epsilon, state.side, state.time_step, state.inside)
     };
     let (input, start) = (image.view().into(), mask.view().into());

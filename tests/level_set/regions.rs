@@ -300,7 +300,7 @@ fn what_cannot_be_measured_is_refused() {
     let (mask, empty, full) = (ball(DIM, CENTRE, 4.0, SPACING), Array3::zeros(DIM), Array3::ones(DIM));
     everywhere(|context, name| {
         let refused = |input: Image<'_>, mask: &Array3<u8>, params: Params, words: &str| {
-            let error = LevelSet::new(context, input, mask.view().into(), &params).unwrap_err();
+            let error = LevelSet::new(context, input.into(), mask.view().into(), &params).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name}: {error}");
             assert!(error.to_string().contains(words), "{name}: {error}");
         };

@@ -98,9 +98,9 @@ fn regions_and_a_written_phi_have_the_bits_of_one_gpu() {
     common::assert_bits(&phi_of(&surfaces[1], dim), &expected, "a cancelled write");
     // Masks and φ in the memory of the first device.
     let mut on_device = several.device_image(PixelType::F32, [dim.2, dim.1, dim.0]).unwrap();
-    surfaces[1].read_phi(on_device.view_mut()).unwrap();
+    surfaces[1].read_phi(on_device.view_mut().into()).unwrap();
     assert_eq!(on_device.download::<f32>().unwrap(), expected.as_slice().unwrap());
-    surfaces[1].write_phi(on_device.view()).unwrap();
+    surfaces[1].write_phi(on_device.view().into()).unwrap();
     common::assert_bits(&phi_of(&surfaces[1], dim), &expected, "phi in device memory");
 }
 

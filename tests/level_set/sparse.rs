@@ -92,7 +92,7 @@ fn fronts_come_to_rest_at_the_same_place() {
                 let (range, alpha) = if regions.is_some() { (None, None) } else { (params.range, params.alpha) };
                 let params = Params { regions, range, alpha, ..params };
                 let run = |context: &Context, pixels: Image<'_>| {
-                    let mut surface = LevelSet::new(context, pixels, mask.view().into(), &params).unwrap();
+                    let mut surface = LevelSet::new(context, pixels.into(), mask.view().into(), &params).unwrap();
                     let report = surface.step(4000, None).unwrap();
                     (mask_of(&surface, DIM), report, surface.state(), phi_of(&surface, DIM))
                 };
@@ -202,7 +202,7 @@ fn images_in_device_memory_have_the_same_front() {
     on_cuda(|_, limited| {
         let (image, mask, params) = tube([1.0; 3]);
         let run = |image: Image<'_>, mask: Image<'_>| {
-            let mut surface = LevelSet::new(limited, image, mask, &params).unwrap();
+            let mut surface = LevelSet::new(limited, image.into(), mask.into(), &params).unwrap();
             assert!(surface.state().stored_tiles < surface.state().tiles);
             surface.step(50, None).unwrap();
             mask_of(&surface, DIM)

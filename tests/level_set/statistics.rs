@@ -35,7 +35,8 @@ fn masks(dim: (usize, usize, usize)) -> [Array3<u8>; 3] {
 /// Returns the bits of all parameters that a start computes, or the message with which it is refused. A small α makes Δt
 /// depend on the range of the image, too.
 fn parameters(context: &Context, input: Image<'_>, mask: Image<'_>) -> Vec<Result<[u64; 7], String>> {
-    let start = |alpha| match LevelSet::new(context, input, mask, &Params { alpha, ..Params::default() }) {
+    let start = |alpha| match LevelSet::new(context, input.into(), mask.into(), &Params { alpha, ..Params::default() })
+    {
         Ok(surface) => {
             let state = surface.state();
             let bits =

@@ -22,7 +22,7 @@ fn compare([cuda, cpu]: &[Context; 2], image: Image<'_>, starts: Option<&Array3<
         let (mut labels, mut found) = (Array3::<u16>::zeros((depth, height, width)), Objects::new());
         let starts = starts.map(|starts| starts.view().into());
         let output = labels.view_mut().into();
-        let report = objects::run(context, image, starts, params, None, output, &mut found).unwrap();
+        let report = objects::run(context, image.into(), starts, params, None, output, &mut found).unwrap();
         assert_eq!(report.device.kind, context.device().kind, "{what}");
         // NaN is not equal to itself, but its text is.
         (labels, format!("{:?}", found.all()), report.iterations, report.converged)

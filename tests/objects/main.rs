@@ -7,7 +7,7 @@ mod cuda;
 mod rest;
 
 use isoline::objects::{self, Object, Objects, Params};
-use isoline::{Context, ErrorKind, Foreground, Image, Report};
+use isoline::{Context, ErrorKind, Foreground, Image, Input, Report};
 use ndarray::{Array3, Axis, s};
 use std::ops::ControlFlow;
 
@@ -65,7 +65,8 @@ fn grow_on(
     let [width, height, depth] = image.shape();
     let (mut labels, mut found) = (Array3::zeros((depth, height, width)), Objects::new());
     let starts = starts.map(|starts| starts.view().into());
-    let report = objects::run(context, image, starts, params, None, labels.view_mut().into(), &mut found).unwrap();
+    let report =
+        objects::run(context, image.into(), starts, params, None, labels.view_mut().into(), &mut found).unwrap();
     (labels, found.all().to_vec(), report)
 }
 
@@ -409,7 +410,7 @@ fn bad_input_is_refused() {
     let image = Array3::<u8>::from_elem((4, 5, 6), 7);
     let mut starts = Array3::<u16>::zeros((4, 5, 6));
     starts[[2, 2, 2]] = 300;
-    let run = |starts: Option<Image<'_>>, params: &Params, bytes: bool| {
+    let run = |starts: Option<Input<'_>>, params: &Params, bytes: bool| {
         let (mut small, mut large) = (Array3::<u8>::ones((4, 5, 6)), Array3::<u16>::ones((4, 5, 6)));
         let output = if bytes { small.view_mut().into() } else { large.view_mut().into() };
         let mut found = Objects::new();

@@ -5,6 +5,7 @@
 mod common;
 mod distances;
 mod volumes;
+mod whole;
 
 use common::{Random, bits, least_of_three, noting};
 use isoline::edge_drawing::{self, Maps, Profile, Segments, Validation};
@@ -516,17 +517,9 @@ fn a_panic_in_a_function_reaches_the_caller() {
 }
 
 #[test]
-fn calls_that_need_all_slices_are_refused_before_anything_is_read() {
+fn types_and_sizes_are_checked_before_anything_is_read() {
     let context = Context::new("cpu").unwrap();
-    let mut output = Array3::<f32>::zeros((4, 8, 8));
     let unread = || Source::new(PixelType::U8, [8, 8, 4], |_, _| -> Result<(), String> { panic!("it was read") });
-    let mode = Mode::Converged { tolerance: 1e-3, max_cycles: 10 };
-    let (dimensions, start) = (Dimensions::Volume, Start::Input(None));
-    let volume = edge_strength::Params { dimensions, mode, start, ..Default::default() };
-    let error = edge_strength::run(&context, unread().into(), &volume, None, output.view_mut().into()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.message().contains("choose iterations or 2 dimensions"), "{error}");
-    // Types and sizes are checked as those of images in memory.
     for dimensions in [Dimensions::Slices, Dimensions::Volume] {
         let params = distance::Params { dimensions, ..Default::default() };
         let wrong = Sink::new(PixelType::U8, [8, 8, 4], |_, _| Ok::<_, String>(()));
