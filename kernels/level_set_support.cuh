@@ -3,15 +3,15 @@
 #pragma once
 #include "level_set_sparse.cuh"
 
-// The sizes of a warp's work in activate_near_tiles(): the sides of a tile, and the number of adjacent tiles, so many that
-// one row of them is one memory request.
+// The work of a warp in activate_near_tiles(): TILES adjacent tiles of SIDE voxels along x and y and DEPTH along z. Together a
+// row of them has as many voxels as a warp has lanes, so that the warp reads it in one memory request.
 template <bool VOLUME>
 struct NearTiles {
     static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TILES = WARP / SIDE, DEPTH = VOLUME ? TILE : 1;
 };
 // Adds the tiles that the voxels within the narrow band affect to a set; all lanes of a warp call it for the tiles from
-// t on. `copy`, if not null, becomes a copy of phi: before a reinitialisation both phi must agree where it does not
-// work.
+// t on. `copy`, if not null, becomes a copy of phi: a reinitialisation writes active tiles only, so both buffers of phi must be
+// equal everywhere else.
 template <bool VOLUME>
 __device__ __forceinline__ void activate_near_tiles(const float *phi, float *copy, const LevelSetSetup &setup,
                                                     const TileLists &lists, u32 set, TileIndex t, u32 lane)

@@ -92,8 +92,8 @@ pub(super) fn with_halo(range: &Range<usize>, halo: usize, depth: usize) -> [Ran
     [reads, own]
 }
 
-/// Returns the least number of slices for a device, or for a batch, if each slice depends on `halo` slices on either side:
-/// with so many, at most twice as many slices are computed.
+/// Returns the least number of slices for a device, or for a batch, if each slice depends on `halo` slices on either side. It
+/// is twice the halo, so that a device computes at most as many slices of the halo as of its own.
 pub(super) const fn least_slices(halo: usize) -> usize {
     if halo == 0 { 1 } else { halo.saturating_mul(2) }
 }

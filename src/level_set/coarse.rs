@@ -44,8 +44,8 @@ pub(super) fn check(params: &Params, on_host: bool) -> Result<()> {
 }
 
 impl Coarse {
-    /// Starts the next coarser level of `fine`. Returns `None` if there is none: `fine` is the coarsest level, no axis has
-    /// enough voxels, the initial mask has no boundary at this size, or its two regions can no longer be told apart.
+    /// Starts the next coarser level of `fine`. Returns `None` if `fine` is to be the coarsest: all levels are made, the image
+    /// is too small to be reduced, or the reduced initial mask has no boundary or does not separate two regions.
     pub(super) fn new(
         context: &Context,
         fine: &LevelSet,
