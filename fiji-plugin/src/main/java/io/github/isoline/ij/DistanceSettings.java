@@ -29,7 +29,7 @@ final class DistanceSettings extends Settings {
         super(Distance.NAME, "distance");
         declare(
                 Setting.choice(INSIDE, BRIGHT, DARK, THRESHOLDED, SELECTION).label("Inside is"),
-                // The text is kept as typed; it is a signed value for a signed 16-bit image.
+                // The text is kept as typed; it is a value as ImageJ shows it, see ShownValues.
                 Setting.text(THRESHOLD, AUTO).usedWith(INSIDE, BRIGHT, DARK).forgotten());
         declare(REGION);
         declare(Setting.choice(STACK, "slices", "volume", "current"));

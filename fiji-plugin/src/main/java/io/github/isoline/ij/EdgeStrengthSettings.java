@@ -36,7 +36,7 @@ final class EdgeStrengthSettings extends Settings {
                 Setting.of(parameter(ITERATIONS)).whole(1).usedWith(MODE, ITERATIONS),
                 Setting.of(parameter(TOLERANCE)).usedWith(MODE, CONVERGED),
                 Setting.of(parameter(FOREGROUND), ABOVE, BELOW, THRESHOLDED).label("Foreground is"),
-                // The text is kept as typed; it is a signed value for a signed 16-bit image.
+                // The text is kept as typed; it is a value as ImageJ shows it, see ShownValues.
                 Setting.text(THRESHOLD, AUTO).usedWith(FOREGROUND, ABOVE, BELOW).forgotten(),
                 Setting.of(parameter(START)).usedWith(MODE, ITERATIONS),
                 Setting.choice(STACK, "slices", "volume"));

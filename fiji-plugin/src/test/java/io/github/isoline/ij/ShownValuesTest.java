@@ -138,4 +138,12 @@ class ShownValuesTest extends HeadlessTest {
                 result.getWarnings().toString());
         assertEquals(0, stored.getWarnings().size());
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"edge-strength", "distance"})
+    void helpSaysWhichThresholdIsTyped(String page) {
+        String help = Help.text(page).replaceAll("\\s+", " ");
+        assertTrue(help.contains("the value that ImageJ shows if the calibration is a straight line that rises"), help);
+        assertTrue(help.contains("with any other function"), help);
+    }
 }
