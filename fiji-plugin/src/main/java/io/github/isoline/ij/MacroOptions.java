@@ -29,6 +29,7 @@ final class MacroOptions {
     MacroOptions(String options, List<String> known, List<String> switches, Map<String, String> renamed)
             throws BadInput {
         String rest = options == null ? "" : options.trim();
+        String before = null;
         while (!rest.isEmpty()) {
             int equals = rest.indexOf('=');
             int space = rest.indexOf(' ');
@@ -38,9 +39,12 @@ final class MacroOptions {
                 if (switches.contains(word.toLowerCase(Locale.ROOT))) {
                     values.put(word.toLowerCase(Locale.ROOT), "");
                     rest = rest.substring(word.length()).trim();
+                    before = null;
                     continue;
                 }
-                throw new BadInput("The option \"" + word + "\" is not of the form key=value. " + keys(known));
+                throw new BadInput(
+                        "The option \"%s\" is not of the form key=value. %s%s",
+                        word, before == null ? "" : inBrackets(before, word), keys(known));
             }
             key = known(key, known, renamed);
             if (switches.contains(key)) {
@@ -52,8 +56,9 @@ final class MacroOptions {
             int end = valueEnd(key, rest);
             String value = rest.substring(0, end);
             boolean wrapped = value.startsWith("[") || value.startsWith("'");
-            values.put(key, wrapped ? value.substring(1, value.length() - 1) : value);
+            put(key, wrapped ? value.substring(1, value.length() - 1) : value);
             rest = rest.substring(end).trim();
+            before = wrapped ? null : key;
         }
     }
 
@@ -65,13 +70,27 @@ final class MacroOptions {
             Object value = option.getValue();
             String text = value instanceof Number ? Setting.shortest(((Number) value).doubleValue()) : value.toString();
             if (!switches.contains(key)) {
-                values.put(key, text);
+                put(key, text);
             } else if (text.equalsIgnoreCase("true")) {
                 values.put(key, "");
             } else if (!text.equalsIgnoreCase("false")) {
                 throw new BadInput(key + " is a switch: give true or false, got \"" + text + "\".");
             }
         }
+    }
+
+    /** Adds an option with a value, of which there may be one. */
+    private void put(String key, String value) throws BadInput {
+        String first = values.put(key, value);
+        if (first != null) {
+            throw new BadInput("%s is given twice, as \"%s\" and \"%s\". Give it once.", key, first, value);
+        }
+    }
+
+    /** Returns the advice for a value with blanks, of which a word follows the key. */
+    private String inBrackets(String key, String word) {
+        return String.format(
+                "If it belongs to %s, put the value in brackets: %s=[%s %s]. ", key, key, values.get(key), word);
     }
 
     /** Adds an option unless it was given. */
