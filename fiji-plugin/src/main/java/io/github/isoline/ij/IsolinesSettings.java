@@ -11,7 +11,7 @@ final class IsolinesSettings extends Settings {
     static final String LEVELS = "levels";
     static final String LEVEL_COUNT = "level_count";
 
-    private static final Pattern SEPARATORS = Pattern.compile("[\\s;]+");
+    private static final Pattern SEPARATORS = Pattern.compile("[\\s;]+|,\\s+");
 
     IsolinesSettings() throws IsolineException {
         super(Isolines.NAME, "isolines");
@@ -59,12 +59,23 @@ final class IsolinesSettings extends Settings {
         return levels;
     }
 
+    /** Returns what to write where a comma may stand between two levels or in one; "" where there is none. */
+    private String commaAdvice() {
+        String text = text(LEVELS).trim();
+        if (text.indexOf(',') < 0) {
+            return "";
+        }
+        String several = text.replaceAll("[,\\s]+", " ").trim();
+        return " Write " + several + " (in a macro levels=[" + several + "]) for several levels"
+                + (text.matches("\\d+,\\d+") ? ", " + text.replace(',', '.') + " for one." : ".");
+    }
+
     /** Returns the problem with the parameters of the computation; null if there is none. */
     String computationProblem() {
         for (double level : levels()) {
             if (Double.isNaN(level) || Double.isInfinite(level)) {
                 return "levels must be \"auto\" or numbers with blanks between them, got \"" + text(LEVELS) + "\"."
-                        + (text(LEVELS).indexOf(',') < 0 ? "" : " Use a decimal point instead of a comma.");
+                        + commaAdvice();
             }
         }
         return problemOf(LEVEL_COUNT);

@@ -226,7 +226,12 @@ class IsolinesTest extends HeadlessTest {
     void badOptionsAreSaid() {
         String[][] bad = {
             {"levels=[20 x] overlay", "levels must be \"auto\" or numbers with blanks between them, got \"20 x\""},
-            {"levels=127,5 overlay", "got \"127,5\". Use a decimal point instead of a comma."},
+            {
+                "levels=127,5 overlay",
+                "got \"127,5\". Write 127 5 (in a macro levels=[127 5]) for several levels, 127.5 for one."
+            },
+            {"levels=20,60,90 overlay", "Write 20 60 90 (in a macro levels=[20 60 90]) for several levels."},
+            {"levels=20 60 overlay", "If it belongs to levels, put the value in brackets: levels=[20 60]. The options"},
             {"levels=20 level_count=3 overlay", "level_count has no effect without levels=auto"},
             {"level_count=0 overlay", "level_count must be"},
             {"levels=20", "No output is chosen"},
@@ -244,6 +249,13 @@ class IsolinesTest extends HeadlessTest {
         ImagePlus flat = new ImagePlus("flat", new FloatProcessor(9, 9));
         Outcome none = isolines(flat, "overlay");
         assertTrue(none.log.contains("there are no isolines"), none.log);
+    }
+
+    @Test
+    void levelsMayHaveCommasWithBlanks() {
+        for (String levels : new String[] {"[20, 60]", "[20; 60]", "20;60"}) {
+            assertEquals(overlay(shapes(), "levels=[20 60]").length, overlay(shapes(), "levels=" + levels).length);
+        }
     }
 
     @Test
