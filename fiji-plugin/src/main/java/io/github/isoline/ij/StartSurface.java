@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.process.ByteProcessor;
 import io.github.isoline.Context;
@@ -36,7 +37,7 @@ final class StartSurface {
     /** The selection's pixels, made at the first use. */
     private byte[] roiPixels;
 
-    /** The centres of the spheres, if they are the start. */
+    /** The centres of the spheres, if points are the start. */
     private List<StartPoints.Point> points;
 
     /** Holds their automatic radii by volume or plane. */
@@ -59,9 +60,7 @@ final class StartSurface {
         voxel = new VoxelSize(planes.image, settings.isVolume());
         switch (settings.text(LevelSetSettings.START)) {
             case LevelSetSettings.ROI:
-                selection =
-                        areaSelection(planes.image, "start=roi", ", or choose start=spheres, which starts from points");
-                roiSlice = slice(selection, planes);
+                start(SnakeStart.areaOrPoints(planes.image));
                 break;
             case LevelSetSettings.SPHERES:
                 points = StartPoints.of(planes, settings);
@@ -74,6 +73,25 @@ final class StartSurface {
                 selection = new Roi(box[0][0], box[1][0], box[0][1] - box[0][0] + 1, box[1][1] - box[1][0] + 1);
                 break;
         }
+    }
+
+    /** Takes the image's selection: an area, or points, which become spheres of the automatic radius. */
+    private void start(Roi roi) throws BadInput {
+        if (!(roi instanceof PointRoi)) {
+            selection = roi;
+            roiSlice = slice(roi, planes);
+            return;
+        }
+        if (isOnAllSlices()) {
+            throw new BadInput("roi_slices=all needs a selection with an area, but there are points, each of which is a"
+                    + " ball around its own slice. Leave roi_slices out, or draw an area.");
+        }
+        points = StartPoints.of((PointRoi) roi, planes, settings.isVolume(), "the selection");
+    }
+
+    /** Returns true if the selection is on every slice of a volume. */
+    private boolean isOnAllSlices() {
+        return settings.isVolume() && settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL);
     }
 
     /** Returns the image's selection, which must have an area; the message names the purpose that needs it. */
@@ -181,7 +199,7 @@ final class StartSurface {
         if (box != null) {
             return z >= box[2][0] && z <= box[2][1];
         }
-        return !settings.isVolume() || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL) || z == roiSlice;
+        return !settings.isVolume() || isOnAllSlices() || z == roiSlice;
     }
 
     private synchronized byte[] roiPixels() {
@@ -194,7 +212,9 @@ final class StartSurface {
     /** Returns the radius of each point that is on a plane or in its volume, in the image's unit. */
     private double[] radii(int... position) throws BadInput {
         double[] radii = new double[points.size()];
-        if (!settings.isAutomatic(LevelSetSettings.RADIUS)) {
+        // The points of start=roi have the automatic one, whatever radius a dialog remembers for spheres.
+        if (settings.is(LevelSetSettings.START, LevelSetSettings.SPHERES)
+                && !settings.isAutomatic(LevelSetSettings.RADIUS)) {
             Arrays.fill(radii, settings.number(LevelSetSettings.RADIUS));
             return radii;
         }

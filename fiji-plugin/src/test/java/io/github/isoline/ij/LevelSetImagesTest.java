@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
+import ij.gui.Line;
 import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.PointRoi;
@@ -217,10 +218,33 @@ class LevelSetImagesTest extends LevelSetTest {
             workspace.add(outline);
             assertEquals(2, points(image, settings).size());
         }
-        image.setRoi(newer);
+        image.setRoi(new Line(1, 1, 9, 9));
         assertOneSentence(
-                macro(image, call("phi")).log, "but there is a point. Draw one with the rectangle, oval, polygon or");
-        assertOneSentence(macro(image, call("phi")).log, "or choose start=spheres, which starts from points.");
+                macro(image, call("phi")).log,
+                "but there is a straight line. Draw one with the rectangle, oval, polygon or freehand tool, or click points");
+    }
+
+    @Test
+    void pointsOfTheSelectionAreAStartOfRoi() {
+        ImagePlus ball = ball(40, 40, 20, 8, 1, 1, 2);
+        PointRoi points = new PointRoi(19, 20);
+        points.addPoint(23, 20);
+        ball.setSlice(10);
+        ball.setRoi(points);
+
+        for (String options : new String[] {" stack=volume", " stack=current"}) {
+            ImagePlus spheres = mask(ball, "start=spheres radius=auto" + options);
+            ImagePlus roi = mask(ball, "start=roi" + options);
+            assertTrue(count(spheres) > 100, options);
+            for (int z = 1; z <= spheres.getStackSize(); z++) {
+                assertArrayEquals((byte[]) spheres.getStack().getPixels(z), (byte[])
+                        roi.getStack().getPixels(z));
+            }
+        }
+        assertOneSentence(
+                macro(ball, call("phi stack=volume roi_slices=all")).log,
+                "roi_slices=all needs a selection with an area, but there are points");
+        assertOneSentence(macro(ball, call("phi start=roi radius=3")).log, "Write start=spheres, or leave radius out.");
     }
 
     private static List<StartPoints.Point> points(ImagePlus image, LevelSetSettings settings) throws BadInput {
