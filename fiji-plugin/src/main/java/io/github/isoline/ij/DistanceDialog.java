@@ -78,7 +78,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
     }
 
     private String scope() {
-        String planes = settings.planes(image).describe();
+        String planes = taken("");
         return VoxelSize.describe(
                 image,
                 settings.isVolume(),

@@ -52,7 +52,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     @Override
     void hint(List<String> lines) {
-        String planes = settings.planes(image).describe();
+        String planes = taken("");
         if (!planes.isEmpty()) {
             lines.add("Takes " + planes);
         }

@@ -39,7 +39,7 @@ final class EdgeStrengthSettings extends Settings {
                 // The text is kept as typed; it is a value as ImageJ shows it, see ShownValues.
                 Setting.text(THRESHOLD, AUTO).usedWith(FOREGROUND, ABOVE, BELOW).forgotten(),
                 Setting.of(parameter(START)).usedWith(MODE, ITERATIONS),
-                Setting.choice(STACK, "slices", "volume"));
+                Setting.choice(STACK, "slices", "volume", "current"));
         declareAxes();
         declare(Setting.of(parameter(TIME_STEP)).usedWith(MODE, ITERATIONS));
         declare(

@@ -73,8 +73,9 @@ public final class Isoline {
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code rho=64} (decay length, pixels), {@code mode=iterations} or {@code converged},
-     *     {@code foreground=above}, {@code threshold=auto} (pixel value), {@code stack=slices} or {@code volume};
-     *     {@code find=axes} or {@code critical_points} for those of the skeleton, with {@code shortest_axis} (pixels)
+     *     {@code foreground=above}, {@code threshold=auto} (pixel value), {@code stack=slices}, {@code volume} or
+     *     {@code current}; {@code find=axes} or {@code critical_points} for those of the skeleton, with
+     *     {@code shortest_axis} (pixels)
      * @return one image of 32 bits with values from 0 to 1; with {@code find} a selection and a row for each that is
      *     found
      * @throws IsolineException as described above
@@ -113,7 +114,7 @@ public final class Isoline {
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code inside=bright}, {@code threshold=auto} (pixel value), {@code region=signed},
-     *     {@code stack=slices} or {@code volume}
+     *     {@code stack=slices}, {@code volume} or {@code current}
      * @return one image of 32 bits, negative inside
      * @throws IsolineException as described above
      */
@@ -166,8 +167,8 @@ public final class Isoline {
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code start=detect} (with {@code threshold}, pixel value, and {@code prominence}, in the
-     *     image's unit) or {@code labels} (with {@code start_image}), {@code alpha=0.5}, {@code stack=slices} or
-     *     {@code volume}
+     *     image's unit) or {@code labels} (with {@code start_image}), {@code alpha=0.5}, {@code stack=slices},
+     *     {@code volume} or {@code current}
      * @return the label image of 16 bits, or of 32 if that of the starts is, outlines, and a row for each object
      * @throws IsolineException as described above
      */

@@ -24,9 +24,7 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
 
     @Override
     String meaning() {
-        HyperStackSelection planes = settings.planes(image);
-        String where = planes.describe();
-        return "Looks at " + (where.isEmpty() ? "the whole image" : where) + "; a selection is ignored.";
+        return "Looks at " + taken("the whole image") + "; a selection is ignored.";
     }
 
     /** Shows on the current slice the curves that the isolines command gives with the parameters of the dialog. */

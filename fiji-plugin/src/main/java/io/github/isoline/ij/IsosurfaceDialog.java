@@ -38,8 +38,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
                         Setting.shortest(voxel.z),
                         voxel.unit,
                         voxel.attention(" ")));
-        String planes = settings.planes(image).describe();
-        return size + " Looks at " + (planes.isEmpty() ? "the whole stack" : planes) + "; a selection is ignored.";
+        return size + " Looks at " + taken("the whole stack") + "; a selection is ignored.";
     }
 
     @Override

@@ -41,8 +41,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
 
     @Override
     String meaning() {
-        String planes = settings.planes(image).describe();
-        String what = fields.stack ? " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "." : "";
+        String what = fields.stack ? " Takes " + taken("the whole stack") + "." : "";
         return starts() + what + (settings.is(Settings.START, Settings.ROI) ? "" : " A selection is ignored.");
     }
 

@@ -21,7 +21,7 @@ final class ObjectsSettings extends Settings {
 
     ObjectsSettings() throws IsolineException {
         super(Objects.NAME, "objects");
-        declare(Setting.choice(STACK, "slices", "volume"));
+        declare(Setting.choice(STACK, "slices", "volume", "current"));
         declareAxes();
         declare(
                 Setting.choice(START, DETECT, ROI, MANAGER, LABELS).label("Start from"),

@@ -229,6 +229,15 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Returns the meaning of the parameters for this image, where they are valid. */
     abstract String meaning();
 
+    /** Returns the planes that the command takes, in words. */
+    final String taken(String all) {
+        HyperStackSelection planes = settings.planes(image);
+        String slice = planes.slices() < image.getNSlices() ? "the current slice" : "";
+        String others = planes.describe();
+        String both = slice + (slice.isEmpty() || others.isEmpty() ? "" : ", ") + others;
+        return both.isEmpty() ? all : both;
+    }
+
     /** Adds further lines to the hint, with the preview's own. */
     void hint(List<String> lines) {
         lines.add(drawPreview ? previewLine() : "Preview: off");

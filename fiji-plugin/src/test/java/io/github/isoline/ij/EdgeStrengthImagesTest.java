@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ij.CompositeImage;
 import ij.ImagePlus;
 import ij.ImageStack;
+import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.process.ImageProcessor;
 import ij.process.LUT;
@@ -78,6 +79,23 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus whole = run(deep, options);
         // Each call has one slice: the range must not become that of the slice.
         assertSameInParts(whole, new EdgeStrengthJob(deep, Settings.fromMacro(new EdgeStrengthSettings(), options)), 1);
+    }
+
+    @Test
+    void currentSliceIsOfOneChannelAndOfTheFramesAskedFor() {
+        ImagePlus hyper = CommandContract.hyperstack(false);
+        hyper.setPosition(2, 3, 1);
+        for (String mode : new String[] {" mode=iterations iterations=5", " find=axes overlay"}) {
+            ImagePlus slices = run(hyper, "threshold=100 all_frames" + mode);
+            ImagePlus current = run(hyper, "threshold=100 stack=current all_frames" + mode);
+            assertEquals("1 1 4", CommandContract.sizes(current));
+            for (int t = 1; t <= 4; t++) {
+                assertArrayEquals(pixels(slices, slices.getStackIndex(1, 3, t)), pixels(current, t));
+            }
+        }
+        for (Roi roi : hyper.getOverlay().toArray()) {
+            assertEquals("2 3", roi.getCPosition() + " " + roi.getZPosition());
+        }
     }
 
     @Test

@@ -170,6 +170,31 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
+    void currentSliceIsGrownAlone() throws Exception {
+        ImagePlus image = balls();
+        image.setSlice(6);
+        for (boolean detected : new boolean[] {true, false}) {
+            Map<String, Object> options = new HashMap<>();
+            options.put("label_image", true);
+            options.put("results_table", true);
+            options.put("overlay", true);
+            options.put("start", detected ? "detect" : "labels");
+            if (!detected) {
+                options.put("start_image", starts(false));
+            }
+            ImageStack slices = Isoline.growObjects(image, options).getImage().getStack();
+            options.put("stack", "current");
+            Result current = Isoline.growObjects(image, options);
+            assertEquals(1, current.getImage().getStackSize());
+            assertArrayEquals((short[]) slices.getPixels(6), (short[])
+                    current.getImage().getProcessor().getPixels());
+            assertTrue(current.getTable().size() > 0);
+            assertEquals(6, current.getTable().getValue("Slice", 0));
+            assertEquals(6, image.getOverlay().get(0).getPosition());
+        }
+    }
+
+    @Test
     void sizesAndShapesAreThoseOfImageJsOwnMeasure() {
         for (boolean signed : new boolean[] {false, true}) {
             ResultsTable.getResultsTable().reset();
