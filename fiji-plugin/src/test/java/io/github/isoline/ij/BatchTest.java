@@ -15,6 +15,7 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -156,21 +157,43 @@ class BatchTest {
     void exampleGoesOnBehindADamagedFile() throws Exception {
         String data = System.getProperty("isoline.test.data");
         byte[] png = Files.readAllBytes(Paths.get(data, "cell.png"));
+        IJ.saveAsTiff(disc(0), folder.resolve("f.tif").toString());
+        byte[] tiff = Files.readAllBytes(folder.resolve("f.tif"));
+        byte[] text = "no image".getBytes(StandardCharsets.UTF_8);
         Files.write(folder.resolve("a.png"), Arrays.copyOf(png, png.length / 2));
-        IJ.saveAsTiff(disc(0), folder.resolve("b.tif").toString());
-        HeadlessProcess.Outcome outcome = HeadlessProcess.java(
-                folder,
-                HeadlessProcess.classPath(true),
-                Arrays.asList(),
-                HeadlessImageJ.class.getName(),
-                "--quiet",
-                data + "/../../examples/batch.ijm",
-                folder.toString());
-        assertEquals(1, outcome.status, outcome.text());
-        assertTrue(outcome.errors.contains("These files cannot be opened: a.png"), outcome.errors);
-        assertEquals(1, outcome.errors.trim().split("\n").length, outcome.errors);
-        assertTrue(folder.resolve("esf/b.tif.tif").toFile().isFile());
-        assertTrue(outcome.out.contains("\nb.tif done\nIsoline: 1 command"), outcome.out);
+        Files.write(folder.resolve("b.tif"), new byte[0]);
+        Files.write(folder.resolve("c.tif"), Arrays.copyOf(tiff, 4));
+        Files.write(folder.resolve("d.tif"), Arrays.copyOf(tiff, tiff.length - WIDTH * HEIGHT));
+        Files.write(folder.resolve("e.jpg"), text);
+        Files.write(folder.resolve("notes.txt"), text);
+        Files.write(folder.resolve("Thumbs.db"), text);
+        for (boolean again : new boolean[] {false, true}) {
+            HeadlessProcess.Outcome outcome = HeadlessProcess.java(
+                    folder,
+                    HeadlessProcess.classPath(true),
+                    Arrays.asList(),
+                    HeadlessImageJ.class.getName(),
+                    "--quiet",
+                    data + "/../../examples/batch.ijm",
+                    folder.toString());
+            assertEquals(1, outcome.status, outcome.text());
+            assertTrue(outcome.errors.contains("Files that failed: 5, see " + folder), outcome.errors);
+            assertEquals(1, outcome.errors.trim().split("\n").length, outcome.errors);
+            assertEquals(again, !outcome.out.contains("\nf.tif done\nIsoline: 1 command"), outcome.out);
+            assertTrue(folder.resolve("esf/f.tif.tif").toFile().isFile());
+            assertEquals(
+                    Arrays.asList(
+                            "a.png,javax.imageio.IIOException: Error reading PNG image data",
+                            "b.tif,its content is no image",
+                            "c.tif,ImageJ cannot open it",
+                            "d.tif,all pixels are 0: the file may be cut off",
+                            "e.jpg,its content is no image"),
+                    Files.readAllLines(folder.resolve("esf/failed.csv")).stream()
+                            .skip(1)
+                            .map(row -> row.substring(row.indexOf(',') + 1))
+                            .collect(Collectors.toList()));
+            assertEquals(2, folder.resolve("esf").toFile().list().length);
+        }
     }
 
     @Test
