@@ -29,15 +29,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
     @Override
     String meaning() {
         String size = VoxelSize.describe(
-                image,
-                true,
-                voxel -> String.format(
-                        "Voxels of %s x %s x %s %s.%s",
-                        Setting.shortest(voxel.x),
-                        Setting.shortest(voxel.y),
-                        Setting.shortest(voxel.z),
-                        voxel.unit,
-                        voxel.attention(" ")));
+                image, true, voxel -> "Voxels of " + voxel.sides(true) + " " + voxel.unit + "." + voxel.attention(" "));
         return size + " Looks at " + taken("the whole stack") + "; a selection is ignored.";
     }
 

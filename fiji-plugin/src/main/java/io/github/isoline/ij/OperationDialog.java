@@ -14,6 +14,8 @@ import java.awt.AWTEvent;
 import java.awt.Button;
 import java.awt.event.WindowAdapter;
 import java.awt.event.WindowEvent;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -32,6 +34,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private static final String UNFOLDED = ".advanced_unfolded";
 
     private static final double SMALL = 0.01;
+    private static final double LARGE = 1e9;
+
+    /** The digits of large numbers. */
+    private static final MathContext DIGITS = new MathContext(6);
 
     /** Holds images with an open dialog: two previews on one image would replace each other's overlay. */
     private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -390,8 +396,11 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return "Device auto: " + devices.get(0) + why;
     }
 
-    /** Returns three decimals, or scientific notation where they would show no digit. */
+    /** Returns three decimals, or scientific notation where they would show no digit, or too many before the point. */
     static String number(double value) {
+        if (Math.abs(value) >= LARGE && !Double.isInfinite(value)) {
+            return new BigDecimal(value, DIGITS).stripTrailingZeros().toString();
+        }
         if (value == Math.rint(value)) {
             return IJ.d2s(value, 0);
         }

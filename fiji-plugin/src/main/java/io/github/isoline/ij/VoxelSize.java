@@ -29,7 +29,7 @@ final class VoxelSize {
             throw new BadInput(
                     "The pixels of \"%s\" have the size %s x %s. Set pixel width and height in Image > "
                             + "Properties.",
-                    image.getTitle(), x, y);
+                    image.getTitle(), OperationDialog.number(x), OperationDialog.number(y));
         }
         unit = unit(calibration);
         boolean depth = isSize(calibration.pixelDepth);
@@ -62,7 +62,7 @@ final class VoxelSize {
         if (!depth) {
             return String.format(
                     "the voxel depth is %s; the pixel width, %s, was used instead.%s",
-                    calibration.pixelDepth, Setting.shortest(x), set);
+                    OperationDialog.number(calibration.pixelDepth), OperationDialog.number(x), set);
         }
         String xUnit = calibration.getXUnit();
         String zUnit = calibration.getZUnit();

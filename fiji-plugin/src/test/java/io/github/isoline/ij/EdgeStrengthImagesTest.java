@@ -177,7 +177,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         assertFalse(log.contains("voxel depth"), log);
         scale(brain, 0, 0.5, 1);
         log = macro(brain, command + " stack=volume\");").log;
-        assertTrue(log.contains("have the size 0.0 x 0.5"), log);
+        assertTrue(log.contains("have the size 0 x 0.500"), log);
     }
 
     private static void scale(ImagePlus image, double x, double y, double z) {

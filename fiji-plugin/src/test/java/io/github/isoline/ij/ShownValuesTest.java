@@ -140,6 +140,22 @@ class ShownValuesTest extends HeadlessTest {
     }
 
     @ParameterizedTest
+    @CsvSource({
+        "1e300, 1E+300",
+        "-3.4028234663852886e38, -3.40282E+38",
+        "123456789, 123456789",
+        "0, 0",
+        "-2.5, -2.500",
+        "0.16249999403953552, 0.162",
+        "0.001, 1.000E-3",
+        "Infinity, Infinity",
+        "NaN, NaN"
+    })
+    void numbersInMessagesAreShort(double value, String text) {
+        assertEquals(text, OperationDialog.number(value));
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"edge-strength", "distance"})
     void helpSaysWhichThresholdIsTyped(String page) {
         String help = Help.text(page).replaceAll("\\s+", " ");
