@@ -10,7 +10,6 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.util.Collections;
 import java.util.List;
 
 /** Computes the edge map and the segments of an ImagePlus. */
@@ -129,13 +128,5 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
         return String.format(
                 ", or %s or gradient_threshold for fewer %s",
                 find == EdgeDrawing.Find.ELLIPSES ? EdgeDrawingSettings.SMALLEST_RADIUS : key, roiName());
-    }
-
-    @Override
-    List<String> warnings() {
-        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE) && found.count() == 0) {
-            return Collections.singletonList("no " + roiName() + ", so no new rows in the table.");
-        }
-        return super.warnings();
     }
 }

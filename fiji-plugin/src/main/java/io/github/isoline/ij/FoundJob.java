@@ -56,6 +56,9 @@ abstract class FoundJob<S extends Settings> extends StackJob<S> {
 
     @Override
     List<String> warnings() {
+        if (settings.is(Settings.RESULTS_TABLE) && found().count() == 0) {
+            return Collections.singletonList("no " + roiName() + ", so no new rows in the table.");
+        }
         if (!isLimited() || rois.size() == found().count()) {
             return Collections.emptyList();
         }

@@ -98,6 +98,13 @@ class EdgeStrengthAxesTest extends HeadlessTest {
         assertEquals("elliptic-0001", image.getOverlay().get(0).getName());
     }
 
+    @Test
+    void tableWithoutNewRowsIsSaid() {
+        ImagePlus blank = new ImagePlus("blank", new ByteProcessor(20, 20));
+        String log = macro(blank, call("find=axes results_table")).log;
+        assertTrue(log.contains("warning: no skeleton parts, so no new rows in the table."), log);
+    }
+
     @ParameterizedTest
     @CsvSource({"horse.png, 1e-4, 5", "horse.png, 0.5, 12.5", "coins.png, 0.01, 0"})
     void macroGivesWhatTheCApiGives(String name, double strength, double length) throws Exception {
