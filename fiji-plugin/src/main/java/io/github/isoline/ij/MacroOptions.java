@@ -43,8 +43,11 @@ final class MacroOptions {
                     continue;
                 }
                 throw new BadInput(
-                        "The option \"%s\" is not of the form key=value. %s%s",
-                        word, before == null ? "" : inBrackets(before, word), keys(known));
+                        "The option \"%s\" is not of the form key=value. %s",
+                        word,
+                        known.contains(word)
+                                ? "Write " + word + "=VALUE without blanks."
+                                : (before == null ? "" : inBrackets(before, word)) + keys(known));
             }
             key = known(key, known, renamed);
             if (switches.contains(key)) {

@@ -70,6 +70,9 @@ final class Setting {
     /** Holds true for a switch of one of the command's outputs. */
     boolean output;
 
+    /** Holds true for a number without a default, which a macro must give. */
+    private boolean needed;
+
     /** Holds true if the macro that repeats a run names it only where it is not the default. */
     private boolean recordedIfChanged;
 
@@ -137,9 +140,11 @@ final class Setting {
         return of(parameter.name(), parameter, Type.CHOICE, words[0], words);
     }
 
-    /** Returns the parameter as a number that must be given where it is used. */
+    /** Returns the parameter as a number that a macro must give where it is used. */
     static Setting given(Parameter parameter) {
-        return of(parameter.name(), parameter, Type.NUMBER, 0.0);
+        Setting made = of(parameter.name(), parameter, Type.NUMBER, 0.0);
+        made.needed = true;
+        return made;
     }
 
     /** Returns a number above 0 of the plugin alone, or "auto" (the default). */
@@ -319,8 +324,16 @@ final class Setting {
         }
     }
 
-    /** Refuses a key that has no effect: silently ignoring it would give another result than requested. */
+    /**
+     * Refuses a key that has no effect: silently ignoring it would give another result than requested. Also refuses the
+     * lack of one that has no default.
+     */
     void checkUse(MacroOptions macro, Settings settings) throws BadInput {
+        if (isUsed(settings) && needed && !macro.has(key)) {
+            throw new BadInput(
+                    "%s=%s needs %s, which is not given. Write %s=VALUE (%s).",
+                    use[0], settings.text(use[0]), key, key, parameter.unit());
+        }
         if (!macro.has(key) || isUsed(settings)) {
             return;
         }

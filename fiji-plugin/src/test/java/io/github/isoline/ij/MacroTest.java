@@ -117,6 +117,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
                 "threshold=100 device=gpu               | gpu",
                 "tollerance=1             | There is no option \"tollerance\". The options are device,",
                 "rho                      | not of the form key=value",
+                "rho = 3                  | Write rho=VALUE without blanks.",
                 "rho=1 rho=2              | rho is given twice, as \"1\" and \"2\". Give it once.",
                 "RHO=1 threshold=3 rho=[1] | rho is given twice, as \"1\" and \"1\". Give it once.",
                 "foreground=is above      | If it belongs to foreground, put the value in brackets: foreground=[is above].",
