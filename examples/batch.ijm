@@ -4,6 +4,7 @@
 // the end the Results table, which is saved as esf/failed.csv, names each with the reason.
 folder = getArgument();
 if (folder == "") folder = getDirectory("Choose a folder");
+if (folder == "") exit("No folder was given.");
 if (!endsWith(folder, "/")) folder = folder + "/";
 if (!File.isDirectory(folder)) exit("There is no folder " + folder);
 File.makeDirectory(folder + "esf");

@@ -10,11 +10,16 @@ import ij.macro.Debugger;
 import ij.macro.Interpreter;
 import ij.measure.ResultsTable;
 import ij.plugin.Macro_Runner;
+import java.awt.AWTEvent;
+import java.awt.EventQueue;
 import java.awt.HeadlessException;
+import java.awt.Toolkit;
+import java.awt.event.InvocationEvent;
 import java.io.File;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -38,6 +43,7 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
 
     private final String name;
     private final PrintStream errors;
+    private final Events events = new Events();
     private boolean failed;
     private Interpreter outer;
 
@@ -107,14 +113,43 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
         Executer.addCommandListener(macro);
         IJ.setExceptionHandler(macro);
         Thread.setDefaultUncaughtExceptionHandler((thread, e) -> macro.handle(e));
+        Toolkit.getDefaultToolkit().getSystemEventQueue().push(macro.events);
         try {
             macro.runMacroFile(file.getAbsolutePath(), argument);
         } finally {
+            macro.events.end();
             System.setOut(before);
             Executer.removeCommandListener(macro);
             running = null;
         }
         return !macro.failed;
+    }
+
+    /** Reports the dialogs that ImageJ makes on the thread of events, where it ignores that there is no display. */
+    private static final class Events extends EventQueue {
+        @Override
+        protected synchronized void dispatchEvent(AWTEvent event) {
+            super.dispatchEvent(event);
+            Throwable thrown = event instanceof InvocationEvent ? ((InvocationEvent) event).getThrowable() : null;
+            if (thrown instanceof HeadlessException) {
+                running.handle(thrown);
+            }
+        }
+
+        /** Waits for the end of an event that the macro may have waited for. */
+        synchronized void settle() {}
+
+        /** Waits for the events that there are, and ends. */
+        void end() {
+            try {
+                invokeAndWait(() -> {});
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } catch (InvocationTargetException e) {
+                throw new IllegalStateException(e);
+            }
+            pop();
+        }
     }
 
     /** Records a failure of a command; returns false if no macro runs that would report it. */
@@ -167,6 +202,7 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
     /** Notes the line; ImageJ calls this before each statement of the outer macro. */
     @Override
     public int debug(Interpreter statement, int mode) {
+        events.settle();
         interpreter = statement;
         line = statement.getLineNumber();
         command = null;

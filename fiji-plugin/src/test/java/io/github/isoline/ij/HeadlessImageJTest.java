@@ -37,6 +37,8 @@ class HeadlessImageJTest {
                 "run('Gaussian Blur...', 'sigma=2');           | \"Gaussian Blur...\" cannot show its dialog",
                 "newImage('s', '8-bit black', 9, 9, 3); run('Dilate');  | \"Dilate\" cannot show its dialog",
                 "n = getNumber('how many', 3);                 | The macro cannot show its dialog",
+                "folder = getDirectory('where');               | The macro cannot show its dialog",
+                "file = File.openDialog('which');              | The macro cannot show its dialog",
                 "newImage('s', '8-bit ramp', 9, 9, 3); run('Convert to Mask');  | cannot show its dialog",
                 "x = (3 + ;                                    | Number or numeric function expected",
                 "x = unknown + 1;                              | Undefined variable",
