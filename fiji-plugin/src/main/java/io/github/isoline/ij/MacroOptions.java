@@ -128,7 +128,7 @@ final class MacroOptions {
         String resolved = resolve(value);
         double number = Tools.parseDouble(resolved, Double.NaN);
         if (Double.isNaN(number)) {
-            throw new BadInput(key + " must be a number, got \"" + value + "\".");
+            throw new BadInput(key + " must be a number, got \"" + value + "\"." + Setting.decimalPoint(value));
         }
         return number;
     }

@@ -419,6 +419,11 @@ final class Setting {
         return Tools.parseDouble(text.trim(), Double.NaN);
     }
 
+    /** Returns the end of a message about a text that is no number: advice about a decimal comma, "" for none. */
+    static String decimalPoint(String text) {
+        return text.indexOf(',') < 0 ? "" : " Write a decimal point instead of the comma.";
+    }
+
     /** Returns the problem with a single value; null if it is valid. */
     String problem(Object value) {
         if (endings != null) {
@@ -432,7 +437,7 @@ final class Setting {
             }
             double number = number(text);
             return Double.isNaN(number)
-                    ? key + " must be \"auto\" or a number, got \"" + text + "\"."
+                    ? key + " must be \"auto\" or a number, got \"" + text + "\"." + decimalPoint(text)
                     : problem(number);
         }
         return type == Type.NUMBER ? problem((double) (Double) value) : null;

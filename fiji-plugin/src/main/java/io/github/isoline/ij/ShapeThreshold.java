@@ -72,7 +72,9 @@ final class ShapeThreshold {
     /** Returns the problem with the text as a threshold; null if it is valid. */
     static String problem(String text) {
         boolean finite = Math.abs(Setting.number(text)) < Double.POSITIVE_INFINITY;
-        return Settings.isAuto(text) || finite ? null : "threshold must be \"auto\" or a number, got \"" + text + "\".";
+        return Settings.isAuto(text) || finite
+                ? null
+                : "threshold must be \"auto\" or a number, got \"" + text + "\"." + Setting.decimalPoint(text);
     }
 
     /** Returns the threshold as a raw pixel value; an automatic one follows from the values of all planes. */
