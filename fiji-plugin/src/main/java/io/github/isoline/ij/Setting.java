@@ -334,6 +334,13 @@ final class Setting {
                     "%s=%s needs %s, which is not given. Write %s=VALUE (%s).",
                     use[0], settings.text(use[0]), key, key, parameter.unit());
         }
+        if (macro.has(key)
+                && type == Type.TEXT
+                && "".equals(initial)
+                && macro.text(key, "").trim().isEmpty()) {
+            // A macro whose variable is empty by mistake would run without its file.
+            throw new BadInput("%s has no value. Give one, or leave %s out.", key, key);
+        }
         if (!macro.has(key) || isUsed(settings)) {
             return;
         }

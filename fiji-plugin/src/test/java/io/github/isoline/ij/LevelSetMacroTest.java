@@ -205,6 +205,8 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "mask_stack start=spheres radius=0 | radius must be a number above 0",
                 "mask_stack start=spheres radius=2| start=spheres needs points",
                 "mask_stack start=spheres radius=2 sphere_file=/no/such.zip | The file /no/such.zip of points cannot be read",
+                "mask_stack start=box roi_file=   | roi_file has no value. Give one, or leave roi_file out.",
+                "mask_stack start=spheres sphere_file=[ ] | sphere_file has no value. Give one, or leave sphere_file out.",
                 "mask_stack start=mask            | mask_image must be the title of an open image",
                 "mask_stack start=mask mask_image=[not there] | There is no open image \"not there\"",
                 "mask_stack start=box box_x=5     | must be \"auto\" or first-last, such as 10-50, got \"5\"",
