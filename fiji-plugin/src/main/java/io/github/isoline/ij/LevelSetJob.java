@@ -67,7 +67,10 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     private int unstarted;
     private int empty;
 
-    /** The number of slices or volumes, and how each ended, in the words of the library. */
+    /** The outcome where the start had no pixel, beside those of the library. */
+    private static final String EMPTY = "empty";
+
+    /** The number of slices or volumes, and how each ended. */
     private int parts;
 
     private final Map<String, Integer> outcomes = new HashMap<>();
@@ -221,9 +224,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             empty += begun[i] > 0 ? 0 : part.length / begun.length;
             // The library's outcome is that of all slices of the call together.
             ends[i] = inside[i] == 0 ? LevelSet.LOST : inside[i] == all ? LevelSet.FILLED : surface.outcome();
-            if (begun[i] > 0) {
-                outcomes.merge(ends[i], 1, Integer::sum);
-            }
+            outcomes.merge(begun[i] > 0 ? ends[i] : EMPTY, 1, Integer::sum);
         }
         return ends;
     }
@@ -506,7 +507,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     /** Returns true if no slice or volume has a front any more. */
     private boolean hasNoFront() {
-        return parts > 0 && count(LevelSet.LOST) + count(LevelSet.FILLED) == parts;
+        return parts > 0 && count(LevelSet.LOST) + count(LevelSet.FILLED) + count(EMPTY) == parts;
     }
 
     /** Returns true if every front is at rest; false where no front is left. */

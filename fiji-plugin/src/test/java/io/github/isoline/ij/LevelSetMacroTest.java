@@ -14,10 +14,13 @@ import ij.gui.NewImage;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
+import ij.process.ByteProcessor;
 import io.github.isoline.LevelSet;
 import io.github.isoline.Operation;
 import io.github.isoline.Parameter;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -171,6 +174,19 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
         assertWritten(new LevelSetSettings(), options);
+    }
+
+    @Test
+    void emptyStartLeavesNoFront() throws Exception {
+        Map<String, Object> options = new HashMap<>();
+        options.put("start", "mask");
+        options.put("mask_image", new ImagePlus("zero", new ByteProcessor(40, 36)));
+        options.put("range", "values");
+        options.put("target", 150);
+        options.put("epsilon", 50);
+        Result result = Isoline.levelSet(disc(40, 36, 10), options);
+        assertTrue(result.getSummary().endsWith("0 iterations, no front left"), result.getSummary());
+        assertEquals(0, result.getTable().getValue("Converged", 0));
     }
 
     @Test
