@@ -112,11 +112,12 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
                         "that is not shape: the result is 1 everywhere there",
                         "\"foreground\"");
         String inexact = String.format(
-                "the tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
-                        + "than asked. Raise the tolerance.",
+                "the tolerance %s was not reached after %s (residual %s); the result is less exact "
+                        + "than asked. Raise %sthe tolerance.",
                 Setting.shortest(settings.number(EdgeStrengthSettings.TOLERANCE)),
-                report().iterations(),
-                OperationDialog.number(report().residual()));
+                RunLog.count((int) report().iterations(), "cycle"),
+                OperationDialog.number(report().residual()),
+                report().iterations() < settings.number(EdgeStrengthSettings.MAX_CYCLES) ? "" : "max_cycles or ");
         said.addAll(said(blank, converged ? null : inexact, size == null ? null : size.warning));
         return said;
     }

@@ -9,6 +9,7 @@ import io.github.isoline.Params;
 final class EdgeStrengthSettings extends Settings {
     static final String RHO = "rho";
     static final String TOLERANCE = "tolerance";
+    static final String MAX_CYCLES = "max_cycles";
     static final String FOREGROUND = "foreground";
 
     static final String ABOVE = "above";

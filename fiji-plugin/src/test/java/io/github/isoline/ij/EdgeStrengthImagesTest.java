@@ -99,6 +99,14 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     }
 
     @Test
+    void toleranceThatIsNotReachedIsSaid() {
+        String line = "run(\"" + COMMAND + "\", \"foreground=below threshold=127 max_cycles=1 tolerance=1e-9\");";
+        String log = macro(open("horse.png"), line).log;
+        assertTrue(log.contains("the tolerance 1.0E-9 was not reached after 1 cycle (residual "), log);
+        assertTrue(log.contains("Raise max_cycles or the tolerance."), log);
+    }
+
+    @Test
     void greyRangeIsThatOfThePlanesThatAreTaken() {
         ImagePlus camera = open("camera.png");
         ImageStack stack = new ImageStack(camera.getWidth(), camera.getHeight());
