@@ -221,7 +221,7 @@ class LevelSetImagesTest extends LevelSetTest {
         image.setRoi(new Line(1, 1, 9, 9));
         assertOneSentence(
                 macro(image, call("phi")).log,
-                "but there is a straight line. Draw one with the rectangle, oval, polygon or freehand tool, or click points");
+                "but there is a straight line. Draw one with the rectangle, oval, polygon or freehand tool, or click");
     }
 
     @Test
