@@ -506,7 +506,7 @@ def fill(path: str, array, image: da.Array, client, known: str | None, made: boo
         if made or first_missing(files_of(array, ends)):
             wanted.append(stored[block])
     if client is None:
-        dask.compute(*wanted)
+        dask.compute(*wanted, scheduler="synchronous")
     else:
         compute_by(client, wanted)
     if missing := first_missing(files_of(array)):

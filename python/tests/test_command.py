@@ -346,6 +346,16 @@ def test_a_zarr_that_is_a_link_stays_one(folder):
         assert numpy.array_equal(found, isoline.distance(IMAGE, threshold=float(threshold)))
 
 
+def test_a_scheduler_of_the_caller_is_not_used_unasked(folder):
+    dask, _ = pytest.importorskip("dask"), pytest.importorskip("zarr")
+
+    def refuse(*_arguments, **_keywords):
+        raise AssertionError("the scheduler of the caller was used")
+
+    with dask.config.set(scheduler=refuse):
+        assert main(["distance", "image.npy", "a.zarr", "--threshold", "100"]) == 0
+
+
 def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
     def full(file, _array):
         file.write(b"half of it")
