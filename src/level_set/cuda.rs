@@ -255,10 +255,10 @@ impl Solver {
         self.check_phi_known()?;
         self.cuda.bind()?;
         ticker.report(progress)?;
-        let result = self.evolve(monitor, iterations, progress, ticker);
-        self.phi_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
+        let evolved = self.evolve(monitor, iterations, progress, ticker);
+        self.phi_unknown = evolved.is_err();
         let all_placed = if self.phi_unknown { Ok(()) } else { self.check_places(monitor) };
-        result.and(all_placed).map(|()| self.cuda.memory().peak())
+        evolved.flatten().and(all_placed).map(|()| self.cuda.memory().peak())
     }
 
     /// Replaces the plan. The new one may differ only in the intensity range and the numbers that are computed from it. All
@@ -311,34 +311,41 @@ impl Solver {
         Ok(())
     }
 
+    /// Does the work of [`run`](Self::run). The outer error is a failure of the device, after which φ is not known. The
+    /// inner one is a cancellation, or a lack of host memory for more statistics: all queued iterations are done, and φ is
+    /// known.
     fn evolve(
         &mut self,
         monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
-    ) -> Result<()> {
+    ) -> Result<Result<()>> {
         monitor.converged |= self.plan.front_vanished(self.inside);
         if monitor.converged || iterations == 0 {
-            return Ok(());
+            return Ok(Ok(()));
         }
         self.prepare_iterations(monitor.iterations)?;
         let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
         let (mut queued, mut size) = (0, first_batch_size(self.plan.voxels()));
-        let mut cancelled = Ok(());
+        let mut ended = Ok(());
         let mut last_end = Instant::now();
         let mut first_batch = true;
         loop {
-            while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !monitor.converged {
+            while flight.len() < BATCHES && queued < iterations && ended.is_ok() && !monitor.converged {
                 let count = size.min(iterations - queued);
-                monitor.make_room(BATCHES * count as usize)?;
+                let in_flight: u64 = flight.iter().map(|batch| batch.count).sum();
+                ended = monitor.make_room((in_flight + count) as usize);
+                if ended.is_err() {
+                    break;
+                }
                 let slot = (0..BATCHES).find(|slot| flight.iter().all(|batch| batch.slot != *slot)).unwrap_or(0);
                 flight.push_back(self.queue_batch(&mut queue, count, slot)?);
                 queued += count;
             }
             let Some(batch) = flight.pop_front() else { break };
-            self.wait_for_batch(&batch, progress, ticker, &mut cancelled)?;
+            self.wait_for_batch(&batch, progress, ticker, &mut ended)?;
             if !monitor.converged {
                 self.collect_batch(&batch, monitor);
                 ticker.set(monitor.fraction());
@@ -353,28 +360,28 @@ impl Solver {
             first_batch = false;
         }
         monitor.converged |= self.plan.front_vanished(self.inside);
-        cancelled
+        Ok(ended)
     }
 
-    /// Waits for a batch, and calls the progress callback while waiting.
+    /// Waits for a batch, and calls the progress callback while waiting, unless the run has `ended`.
     fn wait_for_batch(
         &self,
         batch: &Batch,
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
-        cancelled: &mut Result<()>,
+        ended: &mut Result<()>,
     ) -> Result<()> {
         if may_cancel(progress) {
             while !batch.end.is_done()? {
-                if cancelled.is_ok() {
-                    *cancelled = ticker.report(progress);
+                if ended.is_ok() {
+                    *ended = ticker.report(progress);
                 }
                 std::thread::yield_now();
             }
         }
         batch.end.synchronize()?;
-        if cancelled.is_ok() {
-            *cancelled = ticker.report(progress);
+        if ended.is_ok() {
+            *ended = ticker.report(progress);
         }
         Ok(())
     }
@@ -472,9 +479,10 @@ impl Solver {
         self.inside
     }
 
-    /// Tells whether φ is sparse and known, and the images were in host memory, so that the CPU can go on.
+    /// Tells whether memory lacked for a tile of a sparse φ, φ is known, and the images were in host memory, so that the CPU
+    /// can go on.
     pub(super) fn may_move(&self) -> bool {
-        matches!(self.phi, Phi::Sparse(_)) && !self.phi_unknown && self.from_host
+        self.lacks_places && !self.phi_unknown && self.from_host
     }
 
     /// Forbids the fallback to the CPU, which could not write to an output in device memory.

@@ -350,17 +350,15 @@ impl LevelSet {
             // An iteration that updated a tile shows that the front is not stuck, even if the device fails afterwards.
             let tiles = self.plan.tile_count();
             self.may_be_stuck &= monitor.step_done() == 0 || self.solver.active_and_stored(tiles).0 == 0;
+            self.range_is_measured &= !monitor.begins_interval();
             let ran = match ran {
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-                    // A new check interval begins, so the range between regions is measured again.
-                    self.range_is_measured = false;
                     self.monitor.converged = false;
                     self.solver.move_to_cpu(context, &self.plan, error, &mut progress, &ticker)?;
                     continue;
                 }
                 ran => ran,
             };
-            self.range_is_measured &= !monitor.begins_interval();
             if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
                 monitor.converged = false;
             }

@@ -17,7 +17,7 @@ use crate::device::cuda::{Event, Side, check_device_pixels};
 use crate::device::kernels::level_set::{IterationStatistics, RegionLevels, TILE};
 use crate::device::{Context, Slices, in_host_memory, upload_slice};
 use crate::distance;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, zeroed_image};
 use crate::level_set::STAGE;
 use crate::progress::{Progress, Ticker, part as part_of_call, uncancelled};
@@ -142,8 +142,8 @@ impl Slabs {
     ) -> Result<u64> {
         self.slabs.iter().try_for_each(|slab| slab.solver.check_phi_known())?;
         ticker.report(progress)?;
-        let result = self.evolve(monitor, iterations, progress, ticker);
-        let is_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
+        let evolved = self.evolve(monitor, iterations, progress, ticker);
+        let is_unknown = evolved.is_err();
         for Slab { solver, .. } in &mut self.slabs {
             solver.phi_unknown = is_unknown;
             if is_unknown {
@@ -151,34 +151,40 @@ impl Slabs {
                 let _ = solver.stream.synchronize();
             }
         }
-        result.map(|()| self.slabs.iter().map(|slab| slab.solver.cuda.memory().peak()).max().unwrap_or_default())
+        evolved
+            .flatten()
+            .map(|()| self.slabs.iter().map(|slab| slab.solver.cuda.memory().peak()).max().unwrap_or_default())
     }
 
+    /// Does what [`Solver::evolve`] does.
     fn evolve(
         &mut self,
         monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
-    ) -> Result<()> {
+    ) -> Result<Result<()>> {
         monitor.converged |= self.plan.front_vanished(self.inside);
         if monitor.converged || iterations == 0 {
-            return Ok(());
+            return Ok(Ok(()));
         }
         for Slab { solver, .. } in &mut self.slabs {
             solver.cuda.bind()?;
             solver.prepare_iterations(monitor.iterations)?;
         }
         let (mut left, mut size) = (iterations, first_batch_size(self.plan.voxels()));
-        let mut cancelled = Ok(());
-        while left > 0 && !monitor.converged && cancelled.is_ok() {
+        let mut ended = Ok(());
+        while left > 0 && !monitor.converged {
             let until_check = self.plan.criterion.check_interval - self.interval_iterations;
             let count = size.min(left).min(until_check.into());
-            monitor.make_room(count as usize)?;
+            ended = ended.and_then(|()| monitor.make_room(count as usize));
+            if ended.is_err() {
+                break;
+            }
             let begun = Instant::now();
             let batches = self.queue_batch(monitor.iterations, count)?;
             for (slab, batch) in self.slabs.iter().zip(&batches) {
-                slab.solver.wait_for_batch(batch, progress, ticker, &mut cancelled)?;
+                slab.solver.wait_for_batch(batch, progress, ticker, &mut ended)?;
             }
             self.collect_batch(&batches, monitor);
             ticker.set(monitor.fraction());
@@ -186,7 +192,7 @@ impl Slabs {
             size = next_batch_size(size, begun.elapsed().as_secs_f64());
         }
         monitor.converged |= self.plan.front_vanished(self.inside);
-        cancelled
+        Ok(ended)
     }
 
     /// Queues iterations with their reinitialisations and the download of their statistics, on all GPUs.
