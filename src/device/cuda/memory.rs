@@ -48,6 +48,15 @@ struct Pool {
     limit: u64,
 }
 
+/// Returns the size of a buffer for `bytes`, or the error for more than can be addressed.
+fn rounded(bytes: usize) -> Result<usize> {
+    let rounded = bytes.max(1).checked_next_multiple_of(GRANULE).filter(|rounded| isize::try_from(*rounded).is_ok());
+    rounded.ok_or_else(|| {
+        let wanted = human_bytes(bytes as u64);
+        Error::memory(format!("cannot allocate {wanted}: more than can be addressed; process fewer pixels at a time"))
+    })
+}
+
 /// Takes the smallest buffer that has `bytes` and at most `waste` times as many, and its size.
 fn take<A>(unused: &mut Unused<A>, bytes: usize, waste: usize) -> Option<(usize, A)> {
     let mut fitting = unused.range_mut(bytes..=bytes.saturating_mul(waste));
@@ -132,7 +141,7 @@ impl Memory {
     /// # Errors
     /// Out of memory, with the requested and the free bytes.
     pub(crate) fn device(self: &Arc<Self>, bytes: usize) -> Result<Buffer> {
-        let rounded = bytes.max(1).next_multiple_of(GRANULE);
+        let rounded = rounded(bytes)?;
         let buffer = |address, bytes| Buffer { address, bytes, memory: self.clone() };
         {
             let mut pool = self.lock();
@@ -172,7 +181,7 @@ impl Memory {
     /// Returns `bytes` of page-locked host memory. Copies from and to it run at the link's full speed, concurrently with
     /// kernels.
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
-        let rounded = bytes.max(1).next_multiple_of(GRANULE);
+        let rounded = rounded(bytes)?;
         let pooled = take(&mut self.lock().pinned, rounded, MAX_WASTE);
         let memory = match pooled {
             Some((_, memory)) => memory,
@@ -574,3 +583,17 @@ macro_rules! device_pixel {
 device_pixel!(u8, U8);
 device_pixel!(u16, U16);
 device_pixel!(f32, F32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_cannot_be_rounded_up_is_out_of_memory() {
+        assert_eq!([0, 1, GRANULE, GRANULE + 1].map(|bytes| rounded(bytes).unwrap() / GRANULE), [1, 1, 1, 2]);
+        for bytes in [usize::MAX, usize::MAX - GRANULE, isize::MAX as usize] {
+            assert_eq!(rounded(bytes).unwrap_err().kind(), ErrorKind::OutOfMemory, "{bytes}");
+        }
+        assert!(rounded(isize::MAX as usize - GRANULE).is_ok());
+    }
+}
