@@ -114,6 +114,13 @@ pub(crate) fn finite(name: impl fmt::Display, value: f64) -> Result<f64> {
     }
 }
 
+/// Writes a number, for messages, as people do: with an exponent only where the digits would be many.
+pub(crate) fn number<T: Copy + Into<f64> + fmt::Display + fmt::LowerExp>(value: T) -> String {
+    let size = value.into().abs();
+    let plain = size == 0.0 || (1e-6..1e10).contains(&size) || !size.is_finite();
+    if plain { value.to_string() } else { format!("{value:e}") }
+}
+
 /// Writes `bytes` in a readable unit, for messages.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -129,6 +136,17 @@ pub(crate) fn human_bytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_many_digits_have_an_exponent() {
+        assert_eq!([0.0, -2.5, 1e-6, 9.9e9].map(number), ["0", "-2.5", "0.000001", "9900000000"]);
+        assert_eq!(
+            [1e300, -1e10, 2.5e-7, f64::MIN_POSITIVE].map(number),
+            ["1e300", "-1e10", "2.5e-7", "2.2250738585072014e-308"]
+        );
+        assert_eq!([f64::NAN, f64::NEG_INFINITY].map(number), ["NaN", "-inf"]);
+        assert_eq!([0.1f32, f32::MAX].map(number), ["0.1", "3.4028235e38"], "the digits of the type");
+    }
 
     #[test]
     fn bytes_are_written_in_readable_units() {

@@ -17,7 +17,7 @@
 //! memory. A call that fails writes nothing, unless it was cancelled by the [cancel flag](crate::set_cancel_flag) or ran
 //! out of memory: then some of the shapes may have been filled.
 
-use crate::error::{Error, ErrorKind, Result, finite};
+use crate::error::{Error, ErrorKind, Result, finite, number};
 use crate::image::{ImageMut, MOST_ANISOTROPY, PixelType, check_spacing, check_type, reserved, sort_while};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut3, s};
@@ -61,12 +61,12 @@ pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], v
     for (index, sphere) in spheres.iter().enumerate() {
         ticker.check()?;
         for (axis, centre) in AXES.into_iter().zip(sphere.centre) {
-            number(format_args!("spheres[{index}].centre along {axis}"), centre)?;
+            coordinate(format_args!("spheres[{index}].centre along {axis}"), centre)?;
         }
-        if number(format_args!("spheres[{index}].radius"), sphere.radius)? < 0.0 {
+        if coordinate(format_args!("spheres[{index}].radius"), sphere.radius)? < 0.0 {
             return Err(Error::argument(format!(
                 "cannot use spheres[{index}].radius: it must not be negative (got {})",
-                sphere.radius
+                number(sphere.radius)
             )));
         }
     }
@@ -123,11 +123,13 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
     for (index, cuboid) in boxes.iter().enumerate() {
         ticker.check()?;
         for (axis, (min, max)) in AXES.into_iter().zip(cuboid.min.into_iter().zip(cuboid.max)) {
-            number(format_args!("boxes[{index}].min along {axis}"), min)?;
-            number(format_args!("boxes[{index}].max along {axis}"), max)?;
+            coordinate(format_args!("boxes[{index}].min along {axis}"), min)?;
+            coordinate(format_args!("boxes[{index}].max along {axis}"), max)?;
             if min > max {
                 return Err(Error::argument(format!(
-                    "cannot use boxes[{index}].min along {axis}: it must be at most the max, {max} (got {min})"
+                    "cannot use boxes[{index}].min along {axis}: it must be at most the max, {} (got {})",
+                    number(max),
+                    number(min)
                 )));
             }
         }
@@ -167,8 +169,8 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
     let ticker = Ticker::new(STAGE);
     for (index, corner) in corners.iter().enumerate() {
         ticker.check()?;
-        number(format_args!("the column of corner {index}"), corner[0])?;
-        number(format_args!("the row of corner {index}"), corner[1])?;
+        coordinate(format_args!("the column of corner {index}"), corner[0])?;
+        coordinate(format_args!("the row of corner {index}"), corner[1])?;
     }
     let (depth, height, width) = mask.dim();
     if slices.start > slices.end || slices.end > depth {
@@ -244,11 +246,11 @@ const STAGE: &str = "filling shapes";
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// Refuses a coordinate that is not finite or too large.
-fn number(name: impl Display, value: f64) -> Result<f64> {
+fn coordinate(name: impl Display, value: f64) -> Result<f64> {
     if finite(&name, value)?.abs() <= MAX_COORDINATE {
         return Ok(value);
     }
-    Err(Error::argument(format!("cannot use {name}: it must be between -1e100 and 1e100 (got {value:e})")))
+    Err(Error::argument(format!("cannot use {name}: it must be between -1e100 and 1e100 (got {})", number(value))))
 }
 
 /// Returns the pixels of a mask in host memory.

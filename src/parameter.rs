@@ -6,7 +6,7 @@
 //! A new parameter is an entry of the table, a field of the operation's `Params`, and a field of its struct in `capi`, which
 //! `params_of!` names; the compiler says where they do not agree.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::{Dimensions, Foreground, PixelType};
 use std::ffi::CStr;
 use std::fmt::Write;
@@ -390,12 +390,6 @@ pub(crate) fn ends(low: &Parameter, high: &Parameter, ends: [f64; 2]) -> Result<
 /// A table's text, which is UTF-8.
 fn text(text: &CStr) -> &str {
     text.to_str().unwrap_or_default()
-}
-
-/// A number as people write it: with an exponent only where the digits would be many.
-pub(crate) fn number(value: f64) -> String {
-    let plain = value == 0.0 || (1e-6..1e10).contains(&value.abs()) || !value.is_finite();
-    if plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// Compile-time equality of two texts.

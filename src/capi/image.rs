@@ -3,7 +3,7 @@
 use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, null};
 use crate::device::cuda::keep_current;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, number};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use crate::slice_io::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
@@ -218,7 +218,8 @@ impl Checked {
         for (axis, spacing) in ["x", "y", "z"].iter().zip(image.spacing) {
             if !(spacing.is_finite() && spacing > 0.0) {
                 return Err(Error::argument(format!(
-                    "{name}->spacing along {axis} must be a finite number greater than 0, but it is {spacing}"
+                    "{name}->spacing along {axis} must be a finite number greater than 0, but it is {}",
+                    number(spacing)
                 )));
             }
         }

@@ -38,7 +38,7 @@ mod scalar;
 
 use crate::device::kernels::edge_strength::FLUSH_THRESHOLD;
 use crate::device::{Context, DeviceNeeds, Workload};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 pub use crate::image::{Dimensions, Foreground};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_spacing, check_type, host_only};
 use crate::parameter::{self, check_ends};
@@ -227,9 +227,10 @@ impl Params {
         let [smallest, largest] = [f64::min, f64::max].map(|best| spacing.into_iter().fold(spacing[0], best));
         if self.rho / largest < parameters::RHO.minimum {
             return Err(Error::argument(format!(
-                "rho must be at least {:e} times the largest spacing, {largest}, but it is {}; raise it, or look at its unit",
+                "rho must be at least {:e} times the largest spacing, {}, but it is {}; raise it, or look at its unit",
                 parameters::RHO.minimum,
-                self.rho
+                number(largest),
+                number(self.rho)
             )));
         }
         let square = |of: f64| of * of;
@@ -278,14 +279,15 @@ impl Params {
         };
         parameters::TIME_STEP.check_given(step)?;
         if step > limit {
-            let (rho, spacing) = (self.rho, self.spacing);
+            let (rho, spacing) = (number(self.rho), self.spacing);
             let why = if dimensions == 2 || spacing == [1.0; 3] {
                 format!("1/({neighbours} + 1/rho²) = {limit:.6} for rho = {rho} in {dimensions}D")
             } else {
                 format!("1/({neighbours:.6} + {lambda:.6}) = {limit:.6} for rho = {rho} and the spacing {spacing:?}")
             };
             return Err(Error::argument(format!(
-                "time_step must be at most {why}, but it is {step}; lower it, or leave it automatic"
+                "time_step must be at most {why}, but it is {}; lower it, or leave it automatic",
+                number(step)
             )));
         }
         Ok(step)

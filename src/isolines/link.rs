@@ -6,7 +6,7 @@
 //! and its top is the parent of the next curve that is entered.
 
 use super::{Plan, Polyline, Polylines};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::{collected, par_collected, push, reserved, try_par_collected, zeroed};
 use crate::parallel::take_first;
 use crate::progress::Ticker;
@@ -49,8 +49,9 @@ pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::size(format!(
-        "cannot link the isolines of level {level}: a slice must have fewer than {NONE} crossings (got {count}); cut the \
-         image into parts"
+        "cannot link the isolines of level {}: a slice must have fewer than {NONE} crossings (got {count}); cut the \
+         image into parts",
+        number(level)
     )))
 }
 

@@ -5,7 +5,7 @@ use super::Plan;
 use super::cells::{EDGES, Table, Variant, edge};
 use crate::device::Own;
 use crate::device::kernels::isosurface::IS_LINES;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::{Foreground, Image, extend, on_host, packed_row, push, zeroed};
 use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
@@ -411,8 +411,9 @@ pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::size(format!(
-        "cannot make the isosurface of level {level}: it must have fewer than {} vertices and a third as many \
+        "cannot make the isosurface of level {}: it must have fewer than {} vertices and a third as many \
          triangles (got more); cut the volume into parts",
+        number(level),
         u32::MAX
     )))
 }

@@ -5,7 +5,7 @@ use super::parameters::{self, LARGEST_PIXEL};
 use super::types::Constants;
 use super::{Params, Side, TargetRange, Variant};
 use crate::device::kernels::level_set::{RSQRT_SCALE, StoppingCriterion, TILE, TILE_SLICE};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::{Dimensions, check_spacing_within, smallest_and_largest};
 
 /// The sides of a tile of a volume along x, y, z.
@@ -108,7 +108,9 @@ impl Params {
             parameters::EDGE_SIGMA.check_given(sigma)?;
             if sigma > MAX_EDGE_SIGMA * low {
                 return Err(Error::argument(format!(
-                    "edge_sigma must be at most {MAX_EDGE_SIGMA} times the smallest spacing, {low}, but it is {sigma}"
+                    "edge_sigma must be at most {MAX_EDGE_SIGMA} times the smallest spacing, {}, but it is {}",
+                    number(low),
+                    number(sigma)
                 )));
             }
         }
@@ -155,7 +157,8 @@ impl Params {
             Some(step) => {
                 return Err(Error::argument(format!(
                     "time_step must be at most {limit:e}, the stable limit for this image and these parameters, but it \
-                     is {step}; lower it, or leave it automatic"
+                     is {}; lower it, or leave it automatic",
+                    number(step)
                 )));
             }
         };
@@ -303,6 +306,7 @@ fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
     };
     Err(Error::argument(format!(
         "alpha times time_step must be 0 or from {least:.3e} to {most:.3e}, what 32-bit numbers hold with all their \
-         digits, but it is {gain:e} (alpha {alpha}, time_step {time_step:e}); {advice}"
+         digits, but it is {gain:e} (alpha {}, time_step {time_step:e}); {advice}",
+        number(alpha)
     )))
 }

@@ -11,7 +11,7 @@
 
 use super::{Regions, Side, TargetRange};
 use crate::device::kernels::level_set::{REGION_LEVELS, RegionLevels};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::PixelType;
 
 /// The least standard deviation that is assumed for a region, as a share of the range of the image's pixels. It is used
@@ -113,9 +113,10 @@ impl Measure {
         let [low, high] = extremes;
         if matches!(regions, Regions::Poisson | Regions::Gamma | Regions::Rayleigh) && low < 0.0 {
             return Err(Error::argument(format!(
-                "cannot use the regions {}: its pixels are at least 0, but the image's smallest is {low}; subtract the \
+                "cannot use the regions {}: its pixels are at least 0, but the image's smallest is {}; subtract the \
                  camera's offset, or choose chan_vese or gaussian",
-                regions.name()
+                regions.name(),
+                number(low)
             )));
         }
         // Integer pixels are their own levels. The scale must be finite in f32, so an image whose pixels hardly differ does

@@ -2,7 +2,7 @@
 
 use super::LARGEST_LABEL;
 use super::scalar::BACKGROUND;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, number};
 use crate::image::{Image, PixelType, collected, zeroed};
 use crate::parallel::try_par_parts;
 use crate::progress::Ticker;
@@ -29,7 +29,8 @@ impl Labels {
                 }
                 Err(Error::argument(format!(
                     "cannot use the starts: their pixels must be labels, whole numbers from 0 to {LARGEST_LABEL} (got \
-                     {pixel}); give a label image"
+                     {}); give a label image",
+                    number(pixel)
                 )))
             }),
             Image::Device(_) => Err(Error::in_cuda_memory("label image")),

@@ -36,7 +36,7 @@ mod starts;
 mod statistics;
 
 use crate::device::{Context, DeviceNeeds, in_host_memory};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 pub use crate::image::Foreground;
 use crate::image::{
     ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, collected, on_host,
@@ -150,7 +150,9 @@ impl Params {
             let smallest = self.smallest_spacing();
             if sigma > MAX_SIGMA * smallest {
                 return Err(Error::argument(format!(
-                    "sigma must be at most {MAX_SIGMA} times the smallest spacing, {smallest}, but it is {sigma}"
+                    "sigma must be at most {MAX_SIGMA} times the smallest spacing, {}, but it is {}",
+                    number(smallest),
+                    number(sigma)
                 )));
             }
         }

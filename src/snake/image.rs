@@ -5,7 +5,7 @@ use super::search::{Plan, Setting, Target};
 use super::sums::{Level, RegionSum, RowPrefixSums};
 use super::{Bounds, MEASURING, Node, Params, Statistics, Status, Watch};
 use crate::device::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::{Image, PixelType};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::progress::{Progress, Ticker};
@@ -41,7 +41,8 @@ impl LevelScale {
         if from_zero && low < 0.0 && high <= 0.0 {
             return Err(Error::argument(format!(
                 "cannot model Poisson, gamma or Rayleigh noise: the automatic range begins at 0, and pixels must be above it \
-                 (got {high} as the largest); choose Gaussian noise, or give range_min and range_max"
+                 (got {} as the largest); choose Gaussian noise, or give range_min and range_max",
+                number(high)
             )));
         }
         let low = if from_zero { 0.0 } else { low };

@@ -2,9 +2,8 @@
 
 use super::params::automatic_spacing;
 use super::polygon::{Node, Polygons, check_coordinates};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::image::reserved;
-use crate::parameter::number;
 use crate::progress::Ticker;
 
 /// Control points are moved outwards from the nodes by this share of the nodes' second difference. A quadratic B-spline
@@ -72,8 +71,9 @@ impl Curves {
             && !(longest_edge > 0.0 && longest_edge.is_finite())
         {
             return Err(Error::argument(format!(
-                "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; leave it \
-                 automatic, or give the node spacing"
+                "longest_edge must be greater than 0 (pixels), or automatic, but it is {}; leave it \
+                 automatic, or give the node spacing",
+                number(longest_edge)
             )));
         }
         if !(1..=MAX_POINTS_PER_EDGE).contains(&points_per_edge) {

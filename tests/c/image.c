@@ -208,6 +208,7 @@ static void spacing_must_be_positive_and_finite(const char *device) {
             SPOILT(image->spacing[axis] = wrong[i], ISOLINE_INVALID_ARGUMENT, "spacing");
         }
     }
+    SPOILT(image->spacing[0] = -1e300, ISOLINE_INVALID_ARGUMENT, "it is -1e300");
     end(&good_job);
 }
 
