@@ -543,6 +543,32 @@ static void a_buffer_is_page_locked_until_its_memory_is_released(const char *dev
     CHECK(*fake.locked == 0 && *fake.closed == 1);
 }
 
+/* Rust gives the threads that it starts the stack that this variable says, unless the library chooses their size. A buffer
+ * that the driver locks has a thread for that call, and some that make its pages. */
+static void stacks_in_the_environment_are_not_those_of_the_driver(const char *bytes) {
+    int cancel = 0;
+    setenv("RUST_MIN_STACK", bytes, 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    GOOD(isoline_set_cancel_flag(&cancel));
+    isoline_context *context = open_context("cuda:0");
+    isoline_buffer_free(buffer_of(context, (size_t)9 << 20));
+    CHECK(*fake.locks == 1);
+    isoline_context_free(context);
+    GOOD(isoline_set_cancel_flag(NULL));
+}
+
+static void a_small_stack_in_the_environment_ends_no_call_of_the_driver(const char *device) {
+    (void)device;
+    stacks_in_the_environment_are_not_those_of_the_driver("1");
+}
+
+static void a_huge_stack_in_the_environment_ends_no_call_of_the_driver(const char *device) {
+    (void)device;
+    stacks_in_the_environment_are_not_those_of_the_driver("1000000000000000");
+}
+
 static void memory_that_cannot_be_page_locked_is_ordinary(const char *device) {
     (void)device;
     char warned[512] = "";
@@ -774,6 +800,8 @@ int main(void) {
     RUN_ON(an_image_that_kernels_cannot_index_is_refused_or_left_to_the_cpu, "fake");
     RUN_ON(a_distance_that_does_not_fit_is_cut, "fake");
     RUN_ON(a_buffer_is_page_locked_until_its_memory_is_released, "fake");
+    RUN_ON(a_small_stack_in_the_environment_ends_no_call_of_the_driver, "fake");
+    RUN_ON(a_huge_stack_in_the_environment_ends_no_call_of_the_driver, "fake");
     RUN_ON(memory_that_cannot_be_page_locked_is_ordinary, "fake");
     RUN_ON(more_than_half_of_the_free_memory_is_not_page_locked, "fake");
     RUN_ON(memory_that_cannot_be_unlocked_is_not_freed, "fake");

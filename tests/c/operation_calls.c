@@ -112,6 +112,62 @@ static void the_report_is_honest(const char *device) {
     }
 }
 
+/* The seconds for which a callback has slept. */
+typedef struct {
+    int calls;
+    double slept;
+} sleeper;
+
+static int sleep_at_first(void *user, double fraction, const char *stage) {
+    sleeper *me = (sleeper *)user;
+    (void)fraction;
+    (void)stage;
+    if (me->calls++ < 4) {
+        const double before = seconds_now();
+        usleep(20000);
+        me->slept += seconds_now() - before;
+    }
+    return 0;
+}
+
+/* The first calls of a callback are made while an operation is still being prepared, such as the start of a level set. */
+static void the_time_of_a_report_is_that_of_the_whole_call(const char *device) {
+    for (size_t i = 0; i < COUNT; i++) {
+        arguments given = new_arguments(device, 6);
+        sleeper seen = {0, 0};
+        isoline_progress progress;
+        GOOD(isoline_progress_init(&progress, sizeof progress));
+        progress.callback = sleep_at_first;
+        progress.user = &seen;
+        given.progress = &progress;
+        GOOD(run(i, &given));
+        check_that(seen.calls > 0 && given.report->seconds_total >= seen.slept, __FILE__, __LINE__,
+                   "%s: %g s, of which %g s slept", OPERATIONS[i].name, given.report->seconds_total, seen.slept);
+        end(&given);
+    }
+}
+
+/* Rust gives the threads that it starts the stack that this variable says, unless the library chooses their size. */
+static void run_all_with_stacks_of(const char *device, const char *bytes) {
+    setenv("RUST_MIN_STACK", bytes, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        arguments given = new_arguments(device, 7);
+        watch seen = {0, 0, 0, 0, 0};
+        const isoline_progress progress = watched_by(&seen);
+        given.progress = &progress;
+        GOOD(run(i, &given));
+        end(&given);
+    }
+}
+
+static void a_small_stack_in_the_environment_ends_no_call(const char *device) {
+    run_all_with_stacks_of(device, "1");
+}
+
+static void a_huge_stack_in_the_environment_ends_no_call(const char *device) {
+    run_all_with_stacks_of(device, "1000000000000000");
+}
+
 static void a_cancel_leaves_the_outputs_untouched(const char *device) {
     for (size_t i = 0; i < COUNT; i++) {
         arguments given = new_arguments(device, 2);
@@ -245,6 +301,9 @@ EVERY_OPERATION(GROWTH_TEST)
 int main(void) {
     RUN_ON_EACH(misuse_is_refused_by_name);
     RUN_ON_EACH(the_report_is_honest);
+    RUN_ON_EACH(the_time_of_a_report_is_that_of_the_whole_call);
+    RUN_ON_EACH(a_small_stack_in_the_environment_ends_no_call);
+    RUN_ON_EACH(a_huge_stack_in_the_environment_ends_no_call);
     RUN_ON_EACH(a_cancel_leaves_the_outputs_untouched);
     RUN_ON_EACH(a_callback_may_not_use_its_context);
     RUN_ON_EACH(threads_take_turns_and_contexts_work_at_once);
