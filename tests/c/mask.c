@@ -149,6 +149,61 @@ static void polygons_are_filled_by_the_even_odd_rule(const char *device) {
     free(work.pixels);
 }
 
+/* Numbers from 0 up to `limit`, the same in each run. */
+static int64_t random_below(uint64_t *state, int64_t limit) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(*state >> 33) % limit;
+}
+
+/* Returns 1 for a pixel in a polygon, whose corners have twice their coordinates. Whole numbers are not rounded. Counts the
+ * slanted edges on which the pixel's centre is. */
+static int is_inside_exactly(const int64_t (*corners)[2], size_t count, size_t x, size_t y, size_t *on_edges) {
+    const int64_t column = 2 * (int64_t)x, row = 2 * (int64_t)y;
+    int crossed = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *a = corners[i], *b = corners[(i + 1) % count];
+        const int64_t *top = a[1] < b[1] ? a : b, *bottom = a[1] < b[1] ? b : a;
+        if (top[1] <= row && row < bottom[1]) {
+            /* The edge is at the centre if this is 0, and on its left if it is positive. */
+            const int64_t side = (column - top[0]) * (bottom[1] - top[1]) - (row - top[1]) * (bottom[0] - top[0]);
+            *on_edges += side == 0 && top[0] != bottom[0];
+            crossed += side >= 0;
+        }
+    }
+    return crossed % 2;
+}
+
+static void centres_beside_slanted_edges_are_on_the_exact_side(const char *device) {
+    (void)device;
+    enum { MOST_CORNERS = 8 };
+    const int64_t reaches[] = {60, 500, 100000};
+    uint64_t state = 1;
+    size_t wrong = 0, on_edges = 0;
+    for (size_t round = 0; round < scaled(3000, 300); round++) {
+        canvas work = new_canvas();
+        int64_t corners[MOST_CORNERS][2];
+        double halves[MOST_CORNERS][2];
+        const size_t count = 3 + (size_t)random_below(&state, MOST_CORNERS - 2);
+        for (size_t i = 0; i < count; i++) {
+            for (int axis = 0; axis < 2; axis++) {
+                const int64_t reach = reaches[round % 3];
+                corners[i][axis] = (axis == 0 ? WIDTH : HEIGHT) + random_below(&state, 2 * reach) - reach;
+                halves[i][axis] = (double)corners[i][axis] / 2;
+            }
+        }
+        GOOD(isoline_mask_fill_polygon(&work.mask, halves[0], count, 0, 1, 255));
+        for (size_t y = 0; y < HEIGHT; y++) {
+            for (size_t x = 0; x < WIDTH; x++) {
+                const int inside = is_inside_exactly((const int64_t (*)[2])corners, count, x, y, &on_edges);
+                wrong += work.pixels[y * ROW + x] != (inside ? 255 : BEFORE);
+            }
+        }
+        free(work.pixels);
+    }
+    CHECK_NUMBER(wrong, 0);
+    check_that(on_edges > 50, __FILE__, __LINE__, "only %zu centres are on slanted edges", on_edges);
+}
+
 /* ---- misuse -------------------------------------------------------------------------------------------------- */
 
 static const isoline_sphere SPHERE = {{5, 5, 5}, 3};
@@ -333,6 +388,7 @@ int main(void) {
     RUN(balls_are_the_pixels_within_their_radius);
     RUN(boxes_hold_both_ends);
     RUN(polygons_are_filled_by_the_even_odd_rule);
+    RUN(centres_beside_slanted_edges_are_on_the_exact_side);
     RUN(masks_that_cannot_be_are_refused);
     RUN(lists_may_be_null_only_when_they_are_empty);
     RUN(numbers_that_are_none_are_refused_by_name);
