@@ -141,7 +141,9 @@ static void a_volume_larger_than_the_address_space_streams(const char *device) {
     const uint64_t depth = scaled(400, 12);
     volume all = {0, 0, 0, NULL};
 #ifndef _WIN32 /* where a process cannot limit its own memory */
-    char folder[] = "/tmp/isoline-distance-XXXXXX";
+    char folder[4096];
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/isoline-distance-XXXXXX", parent == NULL || *parent == '\0' ? "/tmp" : parent);
     CHECK((all.folder = mkdtemp(folder)) != NULL);
     setenv("TMPDIR", folder, 1);
 #endif
