@@ -105,20 +105,33 @@ impl<T: Pixel> Call<'_, T> {
         let passes = 1 + lengths[1..].iter().filter(|length| **length > 1).count();
         let finish = Finish { scale: metric.scale, region: self.params.region };
         let last = |pass: usize| (pass == passes).then_some(&finish);
-        let mask = Mask { view, threshold: T::threshold(self.params.threshold), foreground: self.params.foreground };
         let rows = RowPass::new(width, metric.weights[0], last(1))?;
         let along_y = ColumnPass::new(height, metric.weights[1], if lengths[2] > 1 { None } else { Some(&finish) })?;
         let along_z = ColumnPass::new(lengths[2], metric.weights[2], Some(&finish))?;
         let workspaces = PerThread::new(|| Workspace::new(width, height.max(lengths[2])))?;
         // 3. Run them: x and y slice by slice, then z.
-        try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
-            rows.run(&mask, z, slice, &workspaces, ticker)?;
-            if height > 1 { along_y.run(slice, &workspaces, ticker) } else { Ok(()) }
-        })?;
+        self.each_slice(view, (&rows, (height > 1).then_some(&along_y)), &workspaces, field, ticker)?;
         if lengths[2] > 1 {
             along_z.run(field, &workspaces, ticker)?;
         }
         Ok(())
+    }
+
+    /// Computes the pass along x of each slice of a view and, if there is one, the pass along y.
+    fn each_slice(
+        &self,
+        view: ArrayView3<'_, T>,
+        (rows, columns): (&RowPass<'_>, Option<&ColumnPass<'_>>),
+        workspaces: &PerThread<Workspace>,
+        field: &mut [f32],
+        ticker: &Ticker,
+    ) -> Result<()> {
+        let (_, height, width) = view.dim();
+        let mask = Mask { view, threshold: T::threshold(self.params.threshold), foreground: self.params.foreground };
+        try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
+            rows.run(&mask, z, slice, workspaces, ticker)?;
+            columns.map_or(Ok(()), |columns| columns.run(slice, workspaces, ticker))
+        })
     }
 }
 
@@ -199,7 +212,8 @@ pub(super) fn within_slices(
     output.use_huge_pages();
     let ImageMut::F32(output) = &mut output else { return Err(Error::in_cuda_memory("output")) };
     let device = Err(Error::in_cuda_memory("mask"));
-    on_host!(Image, mask, view => Call { context, params, view: *view }.within_slices(volume, progress, output), device)
+    let passes = (&Metric::new(volume, params.spacing), Dimensions::Volume, 2);
+    on_host!(Image, mask, view => Call { context, params, view: *view }.within_slices(passes, progress, output), device)
 }
 
 /// Computes the pass along z of some columns of a `volume`, whose values are packed in `field`, as [`run`] does, on the
@@ -218,42 +232,27 @@ fn metric(params: &Params) -> Metric {
 }
 
 impl<T: Pixel> Call<'_, T> {
-    /// Computes the passes along x and y, of slices of a volume.
+    /// Computes the first one or two of the passes along x and y, of slices with a metric.
     fn within_slices(
         &self,
-        volume: [usize; 3],
+        (metric, dimensions, passes): (&Metric, Dimensions, usize),
         progress: &mut Option<&mut Progress<'_>>,
         output: &mut ArrayViewMut3<'_, f32>,
     ) -> Result<()> {
-        let [width, height, _] = volume;
-        let metric = Metric::new(volume, self.params.spacing);
-        let Params { threshold, foreground, .. } = *self.params;
+        let (_, height, width) = self.view.dim();
+        let length = if passes > 1 { height } else { 0 };
         let rows = RowPass::new(width, metric.weights[0], None)?;
-        let columns = ColumnPass::new(height, metric.weights[1], None)?;
-        let workspaces = self.context.pool().install(|| PerThread::new(|| Workspace::new(width, height)))?;
-        by_groups(self.context, Dimensions::Volume, 2, progress, output, &|slices, field, ticker| {
+        let columns = ColumnPass::new(length, metric.weights[1], None)?;
+        let workspaces = self.context.pool().install(|| PerThread::new(|| Workspace::new(width, length)))?;
+        by_groups(self.context, dimensions, passes, progress, output, &|slices, field, ticker| {
             let view = self.view.slice(s![slices, .., ..]);
-            let mask = Mask { view, threshold: T::threshold(threshold), foreground };
-            try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
-                rows.run(&mask, z, slice, &workspaces, ticker)?;
-                columns.run(slice, &workspaces, ticker)
-            })
+            self.each_slice(view, (&rows, (passes > 1).then_some(&columns)), &workspaces, field, ticker)
         })
     }
 
     /// Computes the pass along x, of the pixels of the image.
     fn along_rows(&self, progress: &mut Option<&mut Progress<'_>>, output: &mut ArrayViewMut3<'_, f32>) -> Result<()> {
-        let (_, height, width) = self.view.dim();
-        let Params { threshold, foreground, dimensions, .. } = *self.params;
-        let rows = RowPass::new(width, metric(self.params).weights[0], None)?;
-        let workspaces = self.context.pool().install(|| PerThread::new(|| Workspace::new(width, 0)))?;
-        by_groups(self.context, dimensions, 1, progress, output, &|slices, field, ticker| {
-            let view = self.view.slice(s![slices, .., ..]);
-            let mask = Mask { view, threshold: T::threshold(threshold), foreground };
-            try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
-                rows.run(&mask, z, slice, &workspaces, ticker)
-            })
-        })
+        self.within_slices((&metric(self.params), self.params.dimensions, 1), progress, output)
     }
 }
 
