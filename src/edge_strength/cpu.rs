@@ -10,7 +10,7 @@ use super::prepare::{InitialValues, InputPixels, prepare};
 use super::{Mode, Outcome, Plan, STAGE, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, collected, try_par_collected, write_packed};
+use crate::image::{Image, ImageMut, collected, on_host, try_par_collected, write_packed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
@@ -40,6 +40,15 @@ pub(super) fn run(
     let (ImageMut::F32(target), false) = (output, matches!(input, Image::Device(_))) else {
         return Err(Error::in_cuda_memory("image"));
     };
+    // In 2D, rows of one pixel are computed as a single row: most of the lanes of their vectors would be empty. The bits are
+    // the same, because the sum of the neighbours is symmetric.
+    let [width, height, _] = input.shape();
+    let (mut input, mut target) = (input.reborrow(), target.view_mut());
+    if plan.dimensions == 2 && width == 1 && height > 1 {
+        input = on_host!(Image, input, view => view.permuted_axes([0, 2, 1]).into(), unreachable!("it was refused"));
+        target.swap_axes(1, 2);
+    }
+    let input = &input;
     let started = Instant::now();
     let pool = context.pool();
     let ticker = Ticker::new(STAGE);
@@ -56,7 +65,7 @@ pub(super) fn run(
     let workspace =
         if fused { Some(pool.install(|| fused::Workspace::new(context.buffer_pool(), shape, plan))?) } else { None };
     let call = Call { plan, initial, input, shape, workspace, ticker: &ticker };
-    let direct = fused && has_contiguous_rows(target) && of_field.len() == field_depth;
+    let direct = fused && has_contiguous_rows(&target) && of_field.len() == field_depth;
     let mut outcome = Outcome::none(plan);
     for first in (0..own.len()).step_by(together) {
         // 3. Compute a batch on the worker threads.

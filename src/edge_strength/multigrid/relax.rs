@@ -116,11 +116,17 @@ impl Block<'_> {
         // 1. Take a tile and make its buffers large enough.
         let shape = self.problem.grid.shape;
         let steps = self.problem.weights.len();
-        let halo = [steps + 1, steps + 1, if shape[2] > 1 { steps + 1 } else { 0 }];
+        let volume = shape[2] > 1;
+        let is_whole = [0, 1].map(|axis| !volume && shape[axis] <= self.extent[axis]);
+        let halo = [
+            if is_whole[0] { 1 } else { steps + 1 },
+            if is_whole[1] { 0 } else { steps + 1 },
+            if volume { steps + 1 } else { 0 },
+        ];
         let largest: usize = (0..3).map(|axis| self.extent[axis].min(shape[axis]) + 2 * halo[axis]).product();
         let lock = || self.problem.tiles.lock().unwrap_or_else(|e| e.into_inner());
         let mut tile = lock().pop().unwrap_or_default();
-        tile.halo = halo;
+        (tile.halo, tile.has_whole_rows) = (halo, is_whole[0]);
         for values in [&mut tile.current, &mut tile.next, &mut tile.free] {
             resize(values, largest.max(values.len()), 0.0)?;
         }

@@ -6,6 +6,10 @@ use super::{Grid, Problem, Source};
 /// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the mirrored
 /// image. It is updated like the image, so it stays its mirror image, which satisfies the border condition without a
 /// branch.
+///
+/// A 2D tile that has whole rows or columns of the image needs no such halo, which would be most of a small image: the
+/// mirror image of a row is the row itself, and the pixels beside it are copied after each step. The values have the same
+/// bits.
 #[derive(Default)]
 pub(super) struct Tile {
     /// The first pixel, without the halo.
@@ -13,6 +17,8 @@ pub(super) struct Tile {
     /// The number of pixels along each axis, without the halo.
     pub(super) size: [usize; 3],
     pub(super) halo: [usize; 3],
+    /// True if the rows are whole, and end with one pixel of the mirror image on either side.
+    pub(super) has_whole_rows: bool,
     /// The number of pixels along each axis, with the halo.
     pub(super) full: [usize; 3],
     pub(super) current: Vec<f32>,
@@ -46,7 +52,8 @@ impl Tile {
             for (step, &weight) in weights.iter().enumerate().take(arrived) {
                 let margin = step + 1;
                 let row = arrived - margin;
-                if row < margin || row + margin >= outer {
+                let outside = if self.has_whole_columns() { 0 } else { margin };
+                if row < outside || row + outside >= outer {
                     continue;
                 }
                 let forward = step % 2 == 0;
@@ -115,7 +122,7 @@ impl Tile {
             self.sweep(
                 grid,
                 row,
-                margin,
+                self.halo[0],
                 true,
                 #[inline(always)]
                 |sum, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
@@ -123,8 +130,13 @@ impl Tile {
         }
     }
 
+    /// Tells whether the columns of a 2D tile are whole, and have no halo.
+    fn has_whole_columns(&self) -> bool {
+        self.halo[1] == 0
+    }
+
     /// Applies `update` to one row of the tile (3D: slice), except for the outer `margin` pixels, from `current` into
-    /// `next` if `forward`, else from `next` into `current`.
+    /// `next` if `forward`, else from `next` into `current`. Of whole rows only the outermost pixels are excepted.
     #[inline(always)]
     fn sweep(
         &mut self,
@@ -138,15 +150,21 @@ impl Tile {
         let weights = grid.weights;
         let volume = self.halo[2] > 0;
         let (source, target) = if forward { (&self.current, &mut self.next) } else { (&self.next, &mut self.current) };
+        let margin = if self.has_whole_rows { 1 } else { margin };
         let n = width - 2 * margin;
+        let rows_in_all = height * self.full[2];
         let rows = if volume { outer * height + margin..(outer + 1) * height - margin } else { outer..outer + 1 };
         for row in rows {
             let at = row * width + margin;
             let line = |from: usize| &source[from..from + n];
-            let (left, right, up, down) = (line(at - 1), line(at + 1), line(at - width), line(at + width));
+            // The first and the last of whole columns are their own neighbours.
+            let above = if row == 0 { at } else { at - width };
+            let below = if row + 1 == rows_in_all { at } else { at + width };
+            let (left, right, up, down) = (line(at - 1), line(at + 1), line(above), line(below));
             let centre = line(at);
             let free = &self.free[at..at + n];
-            let target = &mut target[at..at + n];
+            let whole = &mut target[at - 1..at + n + 1];
+            let target = &mut whole[1..=n];
             if volume {
                 let (front, back) = (line(at - width * height), line(at + width * height));
                 let pairs = |i: usize| {
@@ -178,6 +196,9 @@ impl Tile {
                         target[i] = update(pairs(i), centre[i], free[i], side[i]);
                     }
                 }
+            }
+            if self.has_whole_rows {
+                (whole[0], whole[n + 1]) = (whole[1], whole[n]);
             }
         }
     }
