@@ -316,12 +316,9 @@ def recorded(path: str, found) -> dict:
 
 
 def doubt(name: str, report, objects, options: dict) -> str:
-    """The reason why a result may not be what was wanted; "" where there is none."""
-    if objects is not None and not len(objects):
-        return "no object was found, as there is no start; try another threshold, or give --starts"
-    if report.ended() in ("lost", "filled"):
-        mask = "empty" if report.ended() == "lost" else "the whole image"
-        return f"no front is left, and the mask is {mask}; check the range of intensities and the start"
+    """The reason why a result may not be what was wanted, if the package has not warned of it; "" where there is none."""
+    if objects is not None and not len(objects) or report.ended() in ("lost", "filled"):
+        return ""
     # A fixed number of iterations may be wanted: edge strength has no residual then, and a level set no tolerance.
     endless = options.get("change_tolerance") == options.get("rms_tolerance") == 0
     iterates = (name == "level_set" and not endless or name == "objects" and report.iterations > 0

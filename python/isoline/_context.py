@@ -77,16 +77,25 @@ def doubt_colours(image) -> None:
 
 def doubt_threshold(name: str, found, threshold) -> None:
     """Warns of a distance or an edge strength that is the same everywhere, as all pixels are on one side of the threshold.
-    One pixel of a slice says it of a distance; of an edge strength all are read only where a few do not deny it."""
+    One pixel of a slice says it of a distance; of an edge strength all are read only if a few do not deny it."""
     if not isinstance(found, numpy.ndarray):
         return
     if name == "distance" and numpy.isinf(found[..., :1, :1]).all():
         doubt(f"distance: the result is infinite, as all pixels are on one side of the threshold {threshold:g}, and there "
               "is no boundary; give another threshold")
     few = found[(..., *(slice(None, None, max(1, side // 16)) for side in found.shape[-2:]))]
-    if name == "edge_strength" and (few == 1).all() and (found == 1).all():
-        doubt(f"edge_strength: the result is 1 everywhere, as all pixels are the shape at the threshold {threshold:g}; give "
-              "another threshold")
+    whole = name == "edge_strength" and (few == 1).all() and (found == 1).all()
+    if whole or name == "edge_strength" and not few.any() and not found.any():
+        pixels = "all pixels are" if whole else "no pixel is"
+        doubt(f"edge_strength: the result is {whole:d} everywhere, as {pixels} the shape at the threshold {threshold:g}; "
+              "give another threshold")
+
+
+def doubt_front(ended: str) -> None:
+    """Warns of a level set without a front."""
+    if ended in ("lost", "filled"):
+        doubt(f"level_set: no front is left, and the mask is {'empty' if ended == 'lost' else 'the whole image'}; check the "
+              "range of intensities and the start")
 
 
 class Context(Owned):

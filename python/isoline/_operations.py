@@ -15,7 +15,7 @@ from typing import Any, Literal
 from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing
-from ._context import DeviceLike, context_of, doubt_threshold
+from ._context import DeviceLike, context_of, doubt, doubt_front, doubt_threshold
 from ._native import CHOICE, FLAG, FLOAT, INTEGER, Operation, Report, default_library
 from ._progress import ProgressLike
 from ._results import Maps, Polylines, Segments, Surface
@@ -143,8 +143,10 @@ def edge_strength_axes(image: ImageLike, *, spacing: Spacing = None, device: Dev
     Returns the Polylines, and the edge strength (float32). `lines` of the Polylines has flags: 2 for S+ axes, 4 for S- axes,
     8 for elliptic and 16 for hyperbolic points, which are polylines of one point; and level, the smallest strength on each.
     """
-    return context_of(device, image).edge_strength_axes(image, spacing=spacing, progress=progress, report=report,
-                                                        **parameters)
+    axes, strength = context_of(device, image).edge_strength_axes(image, spacing=spacing, progress=progress, report=report,
+                                                                  **parameters)
+    doubt_threshold("edge_strength", strength, parameters.get("threshold", 0))
+    return axes, strength
 
 
 @from_table("edge_drawing", segments="False computes the map alone, which is faster; the second result is then None.")
@@ -251,8 +253,10 @@ def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = N
 
     Returns the mask (uint8, 255 inside); `ended()` of the report says how it ended. LevelSet does it step by step.
     """
-    context = context_of(device, image, initial_mask)
-    return context.level_set(image, initial_mask, spacing=spacing, out=out, progress=progress, report=report, **parameters)
+    context, report = context_of(device, image, initial_mask), Report() if report is None else report
+    found = context.level_set(image, initial_mask, spacing=spacing, out=out, progress=progress, report=report, **parameters)
+    doubt_front(report.ended())
+    return found
 
 
 @from_table("objects",
@@ -270,7 +274,10 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
     around it). `report.converged` is 0 if the iterations were too few.
     """
     context = context_of(device, image, starts)
-    return context.objects(image, starts, spacing=spacing, out=out, progress=progress, report=report, **parameters)
+    labels, table = context.objects(image, starts, spacing=spacing, out=out, progress=progress, report=report, **parameters)
+    if not len(table):
+        doubt("objects: no object was found, as there is no start; give another threshold, or starts")
+    return labels, table
 
 
 @from_table("snake",

@@ -399,14 +399,15 @@ def test_the_end_of_a_cluster_job_leaves_no_part_of_a_file(folder):
 
 @pytest.mark.parametrize("arguments, text", [
     (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--target", "1000", "--epsilon", "10"],
-     "no front is left, and the mask is empty"),
+     "level_set: no front is left, and the mask is empty"),
     (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"],
      "not converged (number of iterations: 1)"),
     (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1", "--change_tolerance", "0",
       "--rms_tolerance", "0"], None),
-    (["objects", "image.npy", "a.npy", "--threshold", "250"], "no object was found"),
+    (["objects", "image.npy", "a.npy", "--threshold", "250"], "objects: no object was found"),
     (["distance", "image.npy", "a.npy", "--threshold", "250"], "distance: the result is infinite"),
     (["edge_strength", "image.npy", "a.npy", "--foreground", "below", "--threshold", "250"], "edge_strength: the result"),
+    (["edge_strength", "image.npy", "a.npy", "--threshold", "250"], "edge_strength: the result is 0 everywhere"),
     (["edge_strength", "image.npy", "a.npy", "--mode", "converged", "--threshold", "100", "--max_cycles", "1"],
      "not converged (number of iterations: 1)"),
     (["edge_strength", "image.npy", "a.npy", "--threshold", "100"], None),

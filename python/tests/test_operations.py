@@ -425,6 +425,13 @@ def test_an_image_on_one_side_of_the_threshold_has_a_warning():
     for options in ({}, {"mode": "converged"}, {"foreground": "below", "threshold": 200}):
         with pytest.warns(UserWarning, match="edge_strength: the result is 1 everywhere, as all pixels are the shape at"):
             isoline.edge_strength(grey, **options)
+    for options, text in ({}, "1 everywhere, as all pixels are"), ({"threshold": 250.5}, "0 everywhere, as no pixel is"):
+        for call in (isoline.edge_strength, isoline.edge_strength_axes):
+            with pytest.warns(UserWarning, match=f"edge_strength: the result is {text} the shape at the threshold") as found:
+                call(grey, **options)
+            assert [one.filename for one in found] == [__file__]
+    far = numpy.zeros((400, 400), numpy.uint8)
+    far[7, 7] = 1  # beside the pixels that are looked at first
     hole = grey.copy()
     hole[1, 1, 1] = 0
     with warnings.catch_warnings():
@@ -432,6 +439,23 @@ def test_an_image_on_one_side_of_the_threshold_has_a_warning():
         for options in ({}, {"dimensions": "slices"}):
             isoline.distance(hole, **options)
             isoline.edge_strength(hole, **options)
+        isoline.edge_strength(far, iterations=1)
+
+
+def test_an_object_that_is_not_found_has_a_warning():
+    start = IMAGE > 150
+    for range_of, text in ({"target": 1000, "epsilon": 1}, "empty"), ({"target": 100, "epsilon": 1000}, "the whole image"):
+        for report in (None, isoline.Report()):
+            with pytest.warns(UserWarning, match=f"level_set: no front is left, and the mask is {text}; check") as found:
+                isoline.level_set(IMAGE, start, report=report, **range_of)
+            assert [one.filename for one in found] == [__file__]
+    with pytest.warns(UserWarning, match="objects: no object was found, as there is no start; give") as found:
+        isoline.objects(IMAGE, threshold=250)
+    assert [one.filename for one in found] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        isoline.level_set(IMAGE, start, target=200, epsilon=30)
+        isoline.objects(IMAGE, threshold=100)
 
 
 def test_the_library_is_found_from_another_folder(tmp_path):
