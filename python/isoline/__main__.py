@@ -47,6 +47,7 @@ QUIET_WORKER = f"""
 import signal, warnings
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 warnings.filterwarnings("ignore", {UNCONVERGED!r})
+warnings.filterwarnings("ignore", "objects: ")
 """
 
 
@@ -336,12 +337,19 @@ def say(doubt: str) -> None:
 
 @contextlib.contextmanager
 def told_in_lines():
-    """Says in a line what the package doubts."""
-    shown = warnings.showwarning
+    """Says in a line what the package doubts, once where several chunks do."""
+    shown, said = warnings.showwarning, set()
+
+    def show(message, category, *where, **more):
+        if category is not IsolineWarning:
+            shown(message, category, *where, **more)
+        elif str(message) not in said:
+            said.add(str(message))
+            say(str(message))
+
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=IsolineWarning)
-        warnings.showwarning = lambda message, category, *where, **more: (
-            say(str(message)) if category is IsolineWarning else shown(message, category, *where, **more))
+        warnings.showwarning = show
         yield
 
 

@@ -10,7 +10,7 @@ import numpy
 
 import isoline
 
-from ._native import InvalidArgument
+from ._native import InvalidArgument, IsolineWarning
 from ._results import OBJECT
 
 AT_BORDER, TOUCHES, CUT = 1, 2, 4  # flags of an object; the last is of chunks alone
@@ -250,4 +250,4 @@ def warn(text):
         from distributed.worker import warn as tell
     except ImportError:
         tell = warnings.warn
-    tell(f"objects: {text}")
+    tell(f"objects: {text}", IsolineWarning)

@@ -251,6 +251,16 @@ def test_chunks_that_have_not_converged_have_one_line(folder, capfd, workers):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("workers", [[], ["--local", "2"]], ids=str)
+def test_objects_of_chunks_that_may_be_wrong_have_lines(folder, capfd, workers):
+    zarr = pytest.importorskip("zarr")
+    zarr.open("image.zarr", mode="w", shape=IMAGE.shape, chunks=(20, 30, 20), dtype="u1")[:] = IMAGE
+    options = ["--threshold", "100", "--reach", "9", "--margin", "5", "--iterations", "10"]
+    assert main(["objects", "image.zarr", "a.zarr", *options, *workers]) == 0
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == len(set(said)) > 0 and all(line.startswith("isoline: warning: objects: ") for line in said)
+
+
 @pytest.mark.parametrize("address, text", [
     ("foo", "missing port number"), ("tcp://1.2.3", "missing port number"), ("foo://x:1", "unknown address scheme"),
     ("127.0.0.1:1", "Timed out trying to connect")])
