@@ -341,7 +341,9 @@ def describe(array, spacing: Spacing = None, name="image", output: tuple = (), b
     if by_slices and is_lazy(array) and (output or len(array.shape) == 3):
         dtype = numpy.dtype(array.dtype).newbyteorder("=")
         slices = Slices(array, dtype)
-        pixels = Pixels(tuple(array.shape), dtype, 0, None, hasattr(array, "__setitem__"), None, slices)
+        # Zarr says by the first that it is opened for reading alone, h5py by the second.
+        reads = getattr(array, "read_only", False) or getattr(getattr(array, "file", None), "mode", None) == "r"
+        pixels = Pixels(tuple(array.shape), dtype, 0, None, hasattr(array, "__setitem__") and not reads, None, slices)
     elif output and not is_memory(array):
         others = ", or one of Zarr, h5py and the like" if by_slices else ""
         raise InvalidArgument(f"cannot write {name}: it must be a NumPy array, or another one whose memory this call can "
@@ -355,7 +357,8 @@ def describe(array, spacing: Spacing = None, name="image", output: tuple = (), b
                           "the group, or convert the array, as by array.astype(numpy.float32)")
     check_kind(pixels.shape, pixels.dtype, name, output)
     if output and not pixels.writable:
-        raise InvalidArgument(f"cannot write {name}: it must be writable (got a read-only array); pass a copy of it")
+        raise InvalidArgument(f"cannot write {name}: it must be writable (got a read-only array); open its file for "
+                              "writing, or pass a copy of it")
     usable = pixels.dtype.isnative and (readable(pixels) or 0 in pixels.shape)
     if not usable and (output or pixels.device is not None):
         raise InvalidArgument(f"cannot use {name}: its rows must be packed and its bytes in the machine's order (got "

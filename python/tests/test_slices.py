@@ -1,6 +1,7 @@
 """Arrays that are not in memory: slices are read and written one after the other."""
 import re
 import threading
+import types
 import warnings
 
 import numpy
@@ -277,6 +278,22 @@ def test_calls_on_whole_volumes_read_and_write_slices():
     out = Lazy(numpy.zeros(made.shape[1:], "u1"), "u1")
     assert isoline.level_set(Lazy(made[0]), made[0] > 500, out=out) is out
     assert numpy.array_equal(out.made, isoline.level_set(made[0], made[0] > 500)) and out.made.any()
+
+
+def test_an_output_that_is_opened_for_reading_is_refused_before_the_computation(tmp_path):
+    made = drawing()
+    zarr.open_array(tmp_path / "a.zarr", mode="w", shape=made.shape, dtype="u1")
+    other = Lazy(made.astype("u1"), "u1")  # as a dataset of h5py
+    other.file = types.SimpleNamespace(mode="r")
+    for out in zarr.open_array(tmp_path / "a.zarr", mode="r"), other:
+        for call in (lambda image, out: isoline.level_set(image, made > 500, iterations=3, out=out),
+                     lambda image, out: isoline.edge_drawing(image, out=out)):
+            image = Lazy(made)
+            with pytest.raises(isoline.InvalidArgument, match="cannot write out: it must be writable .*; open its file for"):
+                call(image, out)
+            assert not image.asked and not other.asked
+    other.file.mode = "r+"
+    assert isoline.edge_drawing(made, out=other)[0] is other
 
 
 def test_distances_in_memory_read_such_arrays_as_a_whole():
