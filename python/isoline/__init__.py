@@ -40,6 +40,8 @@ from ._solvers import LevelSet, Snake
 if TYPE_CHECKING:
     from ._operations import *  # noqa: F403
 
+    __version__: str
+
 __all__ = ["CancelFlag", "Cancelled", "Context", "Device", "Error", "InvalidArgument", "InvalidSize", "InvalidType",
            "LevelSet", "Library", "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "Surface",
            "devices"]

@@ -58,7 +58,7 @@ class CancelFlag:
     def __init__(self):
         self.value, self.states = False, []
 
-    def __enter__(self):
+    def __enter__(self) -> CancelFlag:
         with LOCK:
             self.states.append(HERE.state)
             HERE.state.entered.append(self)

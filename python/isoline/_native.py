@@ -27,8 +27,12 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from typing import TYPE_CHECKING
 
 from ._cancel import HERE, interruptible
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # noqa: UP035 (Python 3.10 has none in typing)
 
 # The types of parameters in params structs, in the order of isoline_storage.
 STORAGES = (c_uint32, c_uint64, c_double)
@@ -187,8 +191,21 @@ OUTCOMES = ("moving", "front", "at limit", "filled", "lost")
 
 
 class LevelSetState(Sized):
-    """The progress of a level set, and its parameters with every automatic one computed."""
+    """The progress of a level set, and its parameters with every automatic one computed.
 
+    inside: the number of voxels with phi below 0. expected_iterations: the number after which the stopping criterion is
+    likely to be met. target, epsilon, alpha, time_step and edge_contrast: those that are used.
+    """
+
+    converged: int
+    iterations: int
+    inside: int
+    target: float
+    epsilon: float
+    alpha: float
+    time_step: float
+    expected_iterations: int
+    edge_contrast: float
     _fields_ = [("struct_size", c_uint32), ("converged", c_uint32), ("check_interval", c_uint32),
                 ("side", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
                 ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
@@ -200,21 +217,44 @@ class LevelSetState(Sized):
         """The end of the last step, one of "moving", "front", "at limit", "filled" and "lost"."""
         return OUTCOMES[self.outcome]
 
+    def __repr__(self) -> str:
+        return f"<{self.iterations} iterations, {self.inside} voxels inside, {self.ended()}>"
+
 
 class Report(Sized):
-    """A call's run, in the fields of the C API; give one to a call as `report`."""
+    """A call's run, in the fields of the C API; give one to a call as `report`.
 
+    iterations: of mode "converged" the cycles. converged: 1 if the stopping criterion was met; 0 after a fixed number of
+    iterations, or too few. residual: of mode "converged" the estimated largest error, else NaN. seconds_total and its parts
+    seconds_upload, seconds_compute and seconds_download: wall-clock time; copies run beside the computation.
+    """
+
+    converged: int
+    iterations: int
+    slices_done: int
+    seconds_total: float
+    seconds_upload: float
+    seconds_compute: float
+    seconds_download: float
+    residual: float
+    peak_device_bytes: int
+    device_count: int
+    part_count: int
     _fields_ = [("struct_size", c_uint32), ("device_kind", c_uint32), ("device_index", c_uint32),
                 ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),
                 ("seconds_total", c_double), ("seconds_upload", c_double), ("seconds_compute", c_double),
                 ("seconds_download", c_double), ("residual", c_double), ("peak_device_bytes", c_uint64),
-                ("device_name", c_char * 128), ("outcome", c_uint32), ("device_count", c_uint32),
+                ("name_bytes", c_char * 128), ("outcome", c_uint32), ("device_count", c_uint32),
                 ("part_count", c_uint64)]
 
     @property
     def device(self) -> str:
         """The device that computed: "cpu", "cuda:0" and so on; of several, `device_count`, the first."""
         return f"cuda:{self.device_index}" if self.device_kind else "cpu"
+
+    @property
+    def device_name(self) -> str:
+        return self.name_bytes.decode()
 
     def ended(self) -> str:
         """The end of a level set, one of "moving", "front", "at limit", "filled" and "lost"."""
@@ -493,7 +533,7 @@ class Owned:
     def __reduce__(self):
         raise TypeError(f"cannot copy or pickle this {self.noun}: it is memory of this process; make another one there")
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_):

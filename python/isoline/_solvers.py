@@ -88,6 +88,9 @@ class LevelSet(Solver):
         check_shape(initial_mask, self.shape, "initial_mask")
         self.make("level_set", byref(start), parameters)
 
+    def __repr__(self) -> str:
+        return "<a closed level set>" if self.closed else f"<a level set of the shape {self.shape}>"
+
     def step(self, iterations: int, *, progress: ProgressLike = None) -> Report:
         """Evolves by so many iterations, or fewer if the front comes to rest; the Report's `ended()` says how it ended.
 

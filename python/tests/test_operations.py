@@ -15,7 +15,7 @@ import pytest
 
 import isoline
 from isoline import _operations
-from isoline._native import default_library
+from isoline._native import LevelSetState, default_library
 
 IMAGE = numpy.zeros((60, 80), numpy.uint8)
 IMAGE[20:40, 25:60] = 200
@@ -134,6 +134,10 @@ def test_edge_strength_and_its_report():
     field = isoline.edge_strength(IMAGE, mode="converged", rho=4.0, report=report, device="cpu")
     assert field.dtype == numpy.float32 and (field[IMAGE > 0] == 1).all() and 0 < field[20, 10] < 0.1
     assert report.converged and report.device == "cpu" and report.iterations > 0 and "on cpu" in repr(report)
+    assert report.device_name == isoline.devices()[0].name
+    fields = {name for name, *_ in isoline.Report._fields_}
+    assert set(isoline.Report.__annotations__) < fields and set(LevelSetState.__annotations__) < {
+        name for name, *_ in LevelSetState._fields_}
 
 
 def test_edge_strength_of_a_volume_has_a_spacing():
@@ -267,6 +271,7 @@ def test_type_checkers_know_the_keywords_of_solvers(solver, operation, omitted):
     (found,) = [one for one in stub.body if isinstance(one, ast.ClassDef) and one.name == f"{solver.__name__}Parameters"]
     assert {one.target.id for one in found.body} == set(default_library().operations[operation].parameters) - omitted
     assert inspect.signature(solver).parameters["parameters"].annotation == f"Unpack[{found.name}]"
+    assert inspect.signature(solver.__enter__).return_annotation == "Self"
 
 
 def test_curves_are_a_sequence():

@@ -35,13 +35,17 @@ def test_steps_of_a_level_set_are_those_of_one_call():
         assert numpy.array_equal(surface.mask(), wanted)
         phi, out = surface.phi(), numpy.empty(IMAGE.shape, numpy.float32)
         assert surface.phi(out=out) is out and numpy.array_equal(out, phi) and ((phi < 0) == (wanted > 0)).all()
+        inside = numpy.count_nonzero(wanted)
+        assert repr(surface.state()) == f"<60 iterations, {inside} voxels inside, {report.ended()}>"
+        assert repr(surface) == f"<a level set of the shape {IMAGE.shape}>"
         assert surface.statistics(59)["iteration"].tolist() == [59, 60]
-        assert surface.statistics()["inside"][-1] == numpy.count_nonzero(wanted)
+        assert surface.statistics()["inside"][-1] == inside
         surface.write_phi(-phi)
         assert numpy.array_equal(surface.mask() > 0, -phi < 0)
     with pytest.raises(ValueError, match="cannot use this level set: it is closed"):
         surface.mask()
     surface.close()
+    assert repr(surface) == "<a closed level set>"
 
 
 def test_a_saved_phi_goes_on_where_the_front_has_left_the_band():
