@@ -455,10 +455,10 @@ class Operation:
             if parameter.automatic is None:
                 raise InvalidArgument(f"{name} of {self.name} cannot be automatic; give a value")
             value = parameter.automatic_value
-        elif isinstance(value, str):
+        elif isinstance(value, str) or isinstance(value, bool) and parameter.type == CHOICE:
             if value not in self.choices[name]:
                 wanted = f"one of {', '.join(self.choices[name])}" if self.choices[name] else "a number"
-                raise InvalidArgument(f"{name} of {self.name} must be {wanted}, but it is '{value}'")
+                raise InvalidArgument(f"{name} of {self.name} must be {wanted}, but it is {value!r}")
             value = self.choices[name][value]
         else:
             self.checks[name](real(value, f"{name} of {self.name}"))

@@ -283,7 +283,7 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
 @from_table("snake",
             polygons="The starts, each a sequence of (x, y) corners of pixels, or one such sequence; None for the default "
                      "rectangle, one on each slice.",
-            slices="The slice of each start, counted from 0; None for slice 0.")
+            slices="The slice of each start, counted from 0, or a number for one start; None for slice 0.")
 def snake(image: ImageLike, polygons: Polygons = None, slices: npt.ArrayLike | None = None, *,
           device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,
           **parameters: Any) -> Snake:

@@ -272,7 +272,7 @@ def polygon_arrays(polygons, slices=None) -> tuple[PolygonArrays | None, tuple]:
     arrays = PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data, offsets=offsets.ctypes.data)
     if slices is None:
         return arrays, (nodes, offsets)
-    given = numeric(slices, "slices")
+    given = numpy.atleast_1d(numeric(slices, "slices"))
     if given.shape != (len(parts),):
         raise ValueError(f"cannot use slices: there must be one for each of {len(parts)} polygons (got an array of shape "
                          f"{given.shape})")

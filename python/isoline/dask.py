@@ -431,7 +431,8 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     if image.shape != phi.shape:
         raise InvalidSize(f"cannot use phi: it must have the shape of the image, {image.shape} (got {phi.shape})")
     if phi.dtype != numpy.float32:
-        raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
+        raise InvalidType(f"cannot use phi: it must be float32, negative inside (got {phi.dtype}); make it of a mask by "
+                          "isoline.dask.distance, or convert it with phi.astype(numpy.float32)")
     if "target" not in parameters:
         raise InvalidArgument("cannot leave target automatic in chunks: it is measured around the whole start; give target "
                               "and epsilon")

@@ -75,6 +75,7 @@ def test_status_numbers_are_those_of_the_library():
     (dict(rho=[3]), TypeError, "rho of edge_strength must be a number, but it is [3]"),
     (dict(rho=None), isoline.InvalidArgument, "rho of edge_strength cannot be automatic"),
     (dict(mode="fast"), isoline.InvalidArgument, "one of iterations, converged, but it is 'fast'"),
+    (dict(foreground=True), ValueError, "foreground of edge_strength must be one of above, below, but it is True"),
     (dict(mode=7), isoline.InvalidArgument, "mode must be 0 (iterations) or 1 (converged), but it is 7"),
     (dict(iterations=2.5), isoline.InvalidArgument, "iterations must be a whole number"),
     (dict(iterations=-1), isoline.InvalidArgument, "iterations must be a whole number"),

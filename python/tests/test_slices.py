@@ -100,6 +100,7 @@ def test_wrong_slices_of_snakes_are_refused():
     with pytest.raises(OSError, match="slice 2 is on a lost disk"):
         isoline.snake(Lazy(image, failing=2), SQUARES, [0, 1, 2, 0])
     assert isoline.snake(image).slices().tolist() == [0, 1, 2]
+    assert isoline.snake(image, SQUARES[0], 2).slices().tolist() == [2]
 
 
 def test_volumes_are_read_as_a_whole():
