@@ -230,7 +230,8 @@ def isolines(image: ImageLike, levels: npt.ArrayLike | None = None, *, spacing: 
              progress: ProgressLike = None, report: Report | None = None, **parameters: Any) -> Polylines:
     """{help}
 
-    Returns the Polylines: a sequence of arrays (n, 2) of x and y, and `lines` with level, length, area and parent of each.
+    Returns the Polylines: a sequence of arrays (n, 2) of x and y in pixels, and `lines` with level, length and area (in the
+    unit of `spacing`) and parent of each.
     """
     return context_of(device, image).isolines(image, levels, spacing=spacing, progress=progress, report=report, **parameters)
 
@@ -240,7 +241,8 @@ def isosurface(image: ImageLike, *, spacing: Spacing = None, device: DeviceLike 
                report: Report | None = None, **parameters: Any) -> Surface:
     """{help}
 
-    Returns the Surface: its vertices, normals and triangles as arrays, and area, volume, mean_curvature, pieces and more.
+    Returns the Surface: its vertices (x, y, z), normals and triangles as arrays, and area, volume, mean_curvature, pieces
+    and more, in the unit of `spacing`.
     """
     return context_of(device, image).isosurface(image, spacing=spacing, progress=progress, report=report, **parameters)
 
@@ -270,8 +272,8 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
     """{help}
 
     Returns the label image, and a structured array with an element for each object: label, flags (1: at the border of the
-    image, 2: beside another one), voxels, volume, centre (x, y, z), mean (of its pixels) and background (the mean of those
-    around it). `report.converged` is 0 if the iterations were too few.
+    image, 2: beside another one), voxels, volume and centre (x, y, z; in the unit of `spacing`), mean (of its pixels) and
+    background (the mean of those around it). `report.converged` is 0 if the iterations were too few.
     """
     context = context_of(device, image, starts)
     labels, table = context.objects(image, starts, spacing=spacing, out=out, progress=progress, report=report, **parameters)

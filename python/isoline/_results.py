@@ -130,8 +130,8 @@ class Polylines(Curves):
     numbers at their centres.
 
     `lines` is a structured array with an element for each: first (the index in `points`), count, parent (the closed one
-    around it, -1 for none), level, length, area, slice and flags (1: closed; 2: S+ axis, 4: S- axis, 8: elliptic, 16:
-    hyperbolic point).
+    around it, -1 for none), level, length and area (in the unit of the spacing), slice and flags (1: closed; 2: S+ axis,
+    4: S- axis, 8: elliptic, 16: hyperbolic point).
     """
 
     NOUN = "polylines"
