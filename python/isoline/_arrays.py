@@ -29,7 +29,7 @@ from ._native import RAISED, Image, InvalidArgument, InvalidSize, InvalidType
 
 # A NumPy array, or one with __cuda_array_interface__ or __dlpack__, such as those of CuPy, PyTorch and JAX.
 ImageLike = npt.ArrayLike | Any
-Spacing = float | Sequence[float] | None
+Spacing = float | Sequence[float] | npt.NDArray | None
 TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
          numpy.dtype(numpy.float32): 2}
 KINDS = numpy.uint8, numpy.uint16, numpy.float32  # by their numbers

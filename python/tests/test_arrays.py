@@ -1,4 +1,5 @@
 """Arrays of every kind give the result of a packed one, without a copy where the library can read the memory as it is."""
+import typing
 import warnings
 
 import numpy
@@ -180,6 +181,9 @@ def test_spacing_is_in_the_order_of_the_axes():
     distance = isoline.distance(mask, spacing=(5, 1, 2), region="outside")
     assert distance[0, 0, 4] == 2.5 and distance[1, 0, 5] == 1 and distance[1, 0, 6] == 3
     assert numpy.array_equal(isoline.distance(mask[1], spacing=2), isoline.distance(mask[1], spacing=(2, 2)))
+    # Type checkers accept an array, too.
+    assert numpy.array_equal(isoline.distance(mask, spacing=numpy.array([5, 1, 2]), region="outside"), distance)
+    assert numpy.ndarray in map(typing.get_origin, typing.get_args(_arrays.Spacing))
 
 
 @pytest.mark.parametrize("call, kind, text", [
