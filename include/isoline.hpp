@@ -929,16 +929,24 @@ class object_list
 using objects_params = defaults<isoline_objects_params, isoline_objects_params_init>;
 
 /**
- * Grows objects from `starts`, a label image; `{}` stands for automatic ones. Writes their labels, of any type that holds
- * the largest one, and the list of objects.
+ * Grows objects from `starts`, a label image. Writes their labels, of any type that holds the largest one, and the list of
+ * objects.
  */
-template <typename Pixel, typename Start = std::uint16_t>
-report objects(context &context, const any_image &input, const image<Start> &starts, const image<Pixel> &labels,
+template <typename Pixel>
+report objects(context &context, const any_image &input, const any_image &starts, const image<Pixel> &labels,
                object_list &objects, const objects_params &params = {}, const progress &on_progress = {}) {
     return detail::run(on_progress, objects, [&](auto watch, auto out, auto reported) {
         return isoline_objects(context.get(), input.get(), detail::optional(starts), &params, watch,
                                detail::output(labels), out, reported);
     });
+}
+
+/** Grows objects as above; `{}` stands for automatic starts. */
+template <typename Pixel>
+report objects(context &context, const any_image &input, const image<std::uint16_t> &starts, const image<Pixel> &labels,
+               object_list &objects, const objects_params &params = {}, const progress &on_progress = {}) {
+    const any_image &any_starts = starts;
+    return isoline::objects(context, input, any_starts, labels, objects, params, on_progress);
 }
 
 // ----------------------------------------------------------------------------------------------------------- level set
@@ -959,9 +967,11 @@ class level_set : public object<isoline_level_set, isoline_level_set_free> {
     /** Starts from a mask. */
     level_set(context &context, const any_image &input, const any_image &initial_mask,
               const level_set_params &params = {}) {
-        check(detail::make(*this, [&](isoline_level_set **out) {
-            return isoline_level_set_new(context.get(), input.get(), initial_mask.get(), &params, out);
-        }));
+        detail::check_callbacks([&] {
+            return detail::make(*this, [&](isoline_level_set **out) {
+                return isoline_level_set_new(context.get(), input.get(), initial_mask.get(), &params, out);
+            });
+        });
     }
     /** Evolves by up to `iterations`, fewer if the front comes to rest. A cancelled step may be continued. */
     report step(std::uint64_t iterations, const progress &on_progress = {}) {
@@ -970,11 +980,17 @@ class level_set : public object<isoline_level_set, isoline_level_set_free> {
         });
     }
     /** Writes the current mask: 255 inside, 0 elsewhere. */
-    void read_mask(const image<std::uint8_t> &mask) const { check(isoline_level_set_read_mask(get(), mask.get())); }
+    void read_mask(const image<std::uint8_t> &mask) const {
+        detail::check_callbacks([&] { return isoline_level_set_read_mask(get(), mask.get()); });
+    }
     /** Writes the current φ, negative inside. */
-    void read_phi(const image<float> &phi) const { check(isoline_level_set_read_phi(get(), phi.get())); }
+    void read_phi(const image<float> &phi) const {
+        detail::check_callbacks([&] { return isoline_level_set_read_phi(get(), phi.get()); });
+    }
     /** Replaces φ, for example by one that was saved or edited. */
-    void write_phi(const any_image &phi) { check(isoline_level_set_write_phi(get(), phi.get())); }
+    void write_phi(const any_image &phi) {
+        detail::check_callbacks([&] { return isoline_level_set_write_phi(get(), phi.get()); });
+    }
     /** Returns the progress, and the parameters with every automatic one computed. */
     level_set_state info() const {
         level_set_state state;

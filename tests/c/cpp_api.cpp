@@ -711,6 +711,26 @@ void slices_are_read_and_written_by_functions(const char *device) {
     }
     CHECK_NUMBER(number, 9);
 
+    const isoline::image mask(pixels.data(), WIDTH, HEIGHT, DEPTH);
+    isoline::level_set surface(context, in, mask);
+    const isoline::source<float> torn_phi(WIDTH, HEIGHT, DEPTH, [](std::uint64_t, isoline::span<float>) { throw too_late{2}; });
+    const std::function<void()> calls[] = {
+        [&] { isoline::level_set(context, torn, mask); },
+        [&] { isoline::level_set(context, in, torn); },
+        [&] { surface.read_mask(isoline::sink<std::uint8_t>(WIDTH, HEIGHT, DEPTH, refuses)); },
+        [&] { surface.read_phi(isoline::sink<float>(WIDTH, HEIGHT, DEPTH, refuses_labels)); },
+        [&] { surface.write_phi(torn_phi); },
+    };
+    std::vector<int> numbers;
+    for (const std::function<void()> &call : calls) {
+        try {
+            call();
+        } catch (const too_late &thrown) {
+            numbers.push_back(thrown.number);
+        }
+    }
+    CHECK((numbers == std::vector<int>{7, 7, 8, 9, 2}));
+
     // An exception that ended a C call within a callback is not one of the callback's.
     isoline::context inner(device);
     const auto asks = [&](double, const char *) {
@@ -735,11 +755,12 @@ void slices_are_read_and_written_by_functions(const char *device) {
         text = error.what();
     }
     CHECK(number == 9 && text.find("got 1") != std::string::npos);
+    // The converged mode of a volume has all slices in memory.
     params.dimensions = 3;
     params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
-    THROWS(ISOLINE_UNSUPPORTED, "2 dimensions", isoline::edge_strength(context, source, sink, params));
-    isoline::edge_strength_params again;
-    isoline::edge_strength(context, source, sink, again);
+    isoline::edge_strength(context, in, isoline::image(wanted.data(), WIDTH, HEIGHT, DEPTH), params);
+    isoline::edge_strength(context, source, sink, params);
+    CHECK(same(field, wanted));
 }
 
 void edge_strength_and_distance_are_those_of_c(const char *device) {
@@ -902,6 +923,12 @@ void objects_are_those_of_c(const char *device) {
         isoline::objects(context, in, isoline::image(std::as_const(box).data(), WIDTH, HEIGHT), out, made, params);
         CHECK(made.all().size() == 1 && made.all()[0].label == 7);
         isoline::objects(context, in, isoline::image(fractional.data(), WIDTH, HEIGHT), out, made, params);
+        isoline::objects(context, in, isoline::any_image(ISOLINE_U8, box.data(), WIDTH, HEIGHT), out, made, params);
+        CHECK(made.all().size() == 1 && made.all()[0].label == 7);
+        const isoline::source<std::uint16_t> begins(WIDTH, HEIGHT, 1, [&](std::uint64_t, isoline::span<std::uint16_t> to) {
+            std::copy(starts.begin(), starts.end(), to.begin());
+        });
+        isoline::objects(context, in, begins, out, made, params);
         // An image without pixels is not one that is not given.
         const isoline::image narrow(box.data(), 0, HEIGHT), flat(static_cast<std::uint8_t *>(nullptr), 0, HEIGHT);
         THROWS(ISOLINE_INVALID_SIZE, "0 x 44", isoline::objects(context, in, narrow, out, made, params));
