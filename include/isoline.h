@@ -467,11 +467,11 @@ void isoline_buffer_free(void *buffer);
  */
 
 /**
- * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
- * call. It need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid
- * only during the callback. A nonzero result cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work.
- * The callback is called on the thread that made the call, at the beginning of each part of it and then at most every
- * 10 ms; how often depends on the operation and the device. It must not throw, call longjmp or use the context that is calling it.
+ * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a call. It
+ * need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid only during
+ * the callback. A nonzero result cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback
+ * is called on the thread that made the call, at the beginning of each part of it and then at most every 10 ms; how often
+ * depends on the operation and the device. It must not throw, call longjmp or use the context that is calling it.
  */
 typedef int (*isoline_progress_fn)(void *user, double fraction, const char *stage);
 
@@ -628,8 +628,8 @@ ISOLINE_ENUM(isoline_memory) {
      * use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
      * before; for an automatic gradient threshold, up to 16 slices are.
      *
-     * A call that works slice by slice reads a batch of slices and writes the previous results while the device computes another batch; at most
-     * two batches are in memory. A batch has 64 MiB of input and output, and
+     * A call that works slice by slice reads a batch of slices and writes the previous results while the device computes
+     * another batch; at most two batches are in memory. A batch has 64 MiB of input and output, and
      * - at least 1 slice for each device, or 4 on CUDA if these have at most 1 GiB;
      * - for n iterations of edge strength of a volume, at least 2n slices for each device, and n more slices of the input
      *   on either side. In addition, 2n slices that both batches need are kept, and the CPU uses two float32 for each
@@ -669,9 +669,8 @@ typedef const char *(*isoline_read_slice_fn)(void *user, uint64_t slice, void *p
 typedef const char *(*isoline_write_slice_fn)(void *user, uint64_t slice, const void *pixels);
 
 /**
- * Describes pixels in the caller's memory, or slices that the caller's callbacks read or write (ISOLINE_SLICES). The library
- * keeps no reference to them after the call. The struct itself
- * is only read; the pixels of an output are written.
+ * Describes pixels in the caller's memory, or slices that the caller's callbacks read or write (ISOLINE_SLICES). The
+ * library keeps no reference to them after the call. The struct itself is only read; the pixels of an output are written.
  */
 typedef struct {
     /** The size of the struct, set by isoline_image_init. */
@@ -689,14 +688,14 @@ typedef struct {
     /** The number of slices (along z), at least 1. Default 1. */
     uint64_t depth;
     /**
-     * The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default): packed,
-     * width pixels.
+     * The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default, and for
+     * ISOLINE_SLICES): packed, width pixels.
      */
     uint64_t row_stride;
     /**
      * The bytes between the starts of two slices, a multiple of the pixel's size. For an output it must be at least the
-     * bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default):
-     * packed, height rows.
+     * bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default, and
+     * for ISOLINE_SLICES): packed, height rows.
      */
     uint64_t slice_stride;
     /**
@@ -978,7 +977,7 @@ isoline_status isoline_choice_info(size_t operation,
  * @param parameter less than the operation's parameter_count.
  * @param value the value to check, for a parameter of any type.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the
- *   parameter, the range and the value. May be called on any thread.
+ *   parameter, the range and the value; and for an index out of range. May be called on any thread.
  */
 isoline_status isoline_parameter_check(size_t operation,
                                        size_t parameter,
@@ -1127,8 +1126,9 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for a variant that the device does not have, or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
- *   one context run one after the other.
+ *   _UNSUPPORTED for a variant that the device does not have, or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+ *   the other.
  */
 isoline_status isoline_edge_strength(isoline_context *context,
                                      const isoline_image *input,
@@ -1651,9 +1651,9 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
  * @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
  * @param params NULL for the defaults; `gradient_threshold` is not used.
  * @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
- *   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls
- *   on one context run one after the other.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _UNSUPPORTED for
+ *   CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on
+ *   any thread; calls on one context run one after the other.
  */
 isoline_status isoline_edge_drawing_threshold(isoline_context *context,
                                               const isoline_image *input,
@@ -1681,8 +1681,9 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
  * @param lines not NULL; receives the lines, to be freed with isoline_lines_free. Not written on failure.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
- *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   outside of the image; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+ *   the other.
  */
 isoline_status isoline_edge_drawing_lines(isoline_context *context,
                                           const isoline_image *input,
@@ -1714,8 +1715,9 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
  *   failure.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
- *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   outside of the image; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+ *   the other.
  */
 isoline_status isoline_edge_drawing_ellipses(isoline_context *context,
                                              const isoline_image *input,
@@ -1984,8 +1986,9 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params, siz
  * @param polylines not NULL; receives the polylines, to be freed with isoline_polylines_free. Not written on failure.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
- *   crossings of a slice and level; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   crossings of a slice and level; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+ *   the other.
  */
 isoline_status isoline_isolines(isoline_context *context,
                                 const isoline_image *input,
@@ -2179,8 +2182,9 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
- *   vertices or corners of triangles; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   vertices or corners of triangles; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+ *   the other.
  */
 isoline_status isoline_isosurface(isoline_context *context,
                                   const isoline_image *input,
@@ -2495,9 +2499,9 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params, s
  * ISOLINE_LEVEL_SET_OUTSIDE.
  *
  * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
- * @param input not NULL; any type, floats within ±1e30; host or CUDA memory, or slices, all of which are read. Its spacing is the size of a voxel: along
- *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and for a single slice, the
- *   spacing along z is not used (but, as in every image, it must be finite and more than 0).
+ * @param input not NULL; any type, floats within ±1e30; host or CUDA memory, or slices, all of which are read. Its spacing
+ *   is the size of a voxel: along each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions,
+ *   and for a single slice, the spacing along z is not used (but, as in every image, it must be finite and more than 0).
  * @param initial_mask not NULL; any type, the input's size, host or CUDA memory, or slices; pixels above 0 are inside. Its
  *   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
  * @param params NULL for the defaults.
@@ -2507,7 +2511,8 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params, s
  *   precision), which occurs for example for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range
  *   with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA
  *   pixels with a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels;
- *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CALLBACK_FAILED; _CANCELLED by the cancel flag; _BUSY. May be called on any thread;
+ *   calls on one context run one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
@@ -2559,8 +2564,8 @@ void isoline_level_set_free(isoline_level_set *level_set);
  * @param progress NULL for none; the fraction as for isoline_level_set_step.
  * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA, or slices.
  * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. May be called on any
- *   thread; calls on one context run one after the other.
+ * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED, also by `progress`. May be called on
+ *   any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_run(isoline_context *context,
                                      const isoline_image *input,
@@ -2673,11 +2678,10 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  *
  * @param level_set not NULL.
  * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory, or slices, all of which
- *   are read first; negative inside, near
- *   the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND, a φ without a voxel in
- *   the narrow band cannot move; φ is like this if it was saved when a front rested at sharp edges. The first iteration
- *   then changes nothing, and φ becomes the distance to its front. Values are clamped to ±65536 times the largest spacing,
- *   or to ±10 times if φ is stored near the front only.
+ *   are read first; negative inside, near the front close to a distance in the unit of the input's spacing. With
+ *   ISOLINE_LEVEL_SET_BAND, a φ without a voxel in the narrow band cannot move; φ is like this if it was saved when a front
+ *   rested at sharp edges. The first iteration then changes nothing, and φ becomes the distance to its front. Values are
+ *   clamped to ±65536 times the largest spacing, or to ±10 times if φ is stored near the front only.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
  *   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
  *   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the
@@ -2862,12 +2866,11 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params, size_
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host, or slices, all of which are
- *   read. Its spacing is the size of a
- *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are converted to
- *   65536 levels from range_min to range_max; NaN counts as background.
- * @param starts a label image of the input's size, any type; host or CUDA memory, or slices: 0 is no start, voxels with the same
- *   label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not grow
- *   with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
+ *   read. Its spacing is the size of a voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another
+ *   axis. f32 images are converted to 65536 levels from range_min to range_max; NaN counts as background.
+ * @param starts a label image of the input's size, any type; host or CUDA memory, or slices: 0 is no start, voxels with the
+ *   same label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not
+ *   grow with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
  *   distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
@@ -2877,10 +2880,10 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params, size_
  *   on failure.
  * @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with a label
- *   that is not an integer; _INVALID_SIZE; _INVALID_TYPE if `labels` cannot hold the largest label; _OVERLAP; _UNSUPPORTED
- *   for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that does not fit
- *   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context
- *   run one after the other.
+ *   that is not an integer; _INVALID_SIZE; _INVALID_TYPE, also if `labels` cannot hold the largest label; _OVERLAP;
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
+ *   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any
+ *   thread; calls on one context run one after the other.
  */
 isoline_status isoline_objects(isoline_context *context,
                                const isoline_image *input,
@@ -2998,8 +3001,8 @@ isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_s
  *   including `offsets[i + 1]`. The last one is the number of all points.
  * @param points memory for `capacity` points, at least as many as there are in all; or NULL, with a `capacity` of 0.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
- *   capacity that is too small; _INVALID_SIZE for more than 2^32 points in all; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
- *   called on any thread.
+ *   capacity that is too small; _INVALID_SIZE for more than 2^32 points in all; _OUT_OF_MEMORY; _CANCELLED. Nothing is
+ *   written on another failure. May be called on any thread.
  */
 isoline_status isoline_polygons_smooth(const isoline_polygons *polygons,
                                        double longest_edge,
@@ -3415,10 +3418,11 @@ isoline_status isoline_snake_region_sums(isoline_snake *snake,
  * Draws the current targets as a mask: 255 where a pixel belongs to any of them, 0 elsewhere.
  *
  * @param snake not NULL.
- * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory or slices. A callback must not use the snake.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
- *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as for
- *   isoline_snake_step.
+ * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory or slices. A callback must not use the
+ *   snake.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows
+ *   that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY; _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as
+ *   for isoline_snake_step.
  */
 isoline_status isoline_snake_draw_mask(isoline_snake *snake,
                                        const isoline_image *mask);

@@ -338,9 +338,9 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
 /// @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
 /// @param params NULL for the defaults; `gradient_threshold` is not used.
 /// @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
-///   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls
-///   on one context run one after the other.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _UNSUPPORTED for
+///   CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on
+///   any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_threshold(
     context: *mut isoline_context,
@@ -381,8 +381,9 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
 /// @param lines not NULL; receives the lines, to be freed with isoline_lines_free. Not written on failure.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
-///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   outside of the image; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+///   the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_lines(
     context: *mut isoline_context,
@@ -428,8 +429,9 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
 ///   failure.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
-///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   outside of the image; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+///   the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_ellipses(
     context: *mut isoline_context,

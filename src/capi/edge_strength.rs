@@ -165,8 +165,9 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
-///   _UNSUPPORTED for a variant that the device does not have, or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on
-///   one context run one after the other.
+///   _UNSUPPORTED for a variant that the device does not have, or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+///   the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength(
     context: *mut isoline_context,

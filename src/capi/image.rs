@@ -47,8 +47,8 @@ pub enum isoline_memory {
     /// use the slice number that it gets. If an automatic parameter depends on the whole stack, all slices are read once
     /// before; for an automatic gradient threshold, up to 16 slices are.
     ///
-    /// A call that works slice by slice reads a batch of slices and writes the previous results while the device computes another batch; at most
-    /// two batches are in memory. A batch has 64 MiB of input and output, and
+    /// A call that works slice by slice reads a batch of slices and writes the previous results while the device computes
+    /// another batch; at most two batches are in memory. A batch has 64 MiB of input and output, and
     /// - at least 1 slice for each device, or 4 on CUDA if these have at most 1 GiB;
     /// - for n iterations of edge strength of a volume, at least 2n slices for each device, and n more slices of the input
     ///   on either side. In addition, 2n slices that both batches need are kept, and the CPU uses two float32 for each
@@ -86,9 +86,8 @@ pub enum isoline_foreground {
     ISOLINE_FOREGROUND_BELOW = 1,
 }
 
-/// Describes pixels in the caller's memory, or slices that the caller's callbacks read or write (ISOLINE_SLICES). The library
-/// keeps no reference to them after the call. The struct itself
-/// is only read; the pixels of an output are written.
+/// Describes pixels in the caller's memory, or slices that the caller's callbacks read or write (ISOLINE_SLICES). The
+/// library keeps no reference to them after the call. The struct itself is only read; the pixels of an output are written.
 /// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data, user, read_slice, write_slice]
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -107,12 +106,12 @@ pub struct isoline_image {
     pub height: u64,
     /// The number of slices (along z), at least 1. Default 1.
     pub depth: u64,
-    /// The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default): packed,
-    /// width pixels.
+    /// The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default, and for
+    /// ISOLINE_SLICES): packed, width pixels.
     pub row_stride: u64,
     /// The bytes between the starts of two slices, a multiple of the pixel's size. For an output it must be at least the
-    /// bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default):
-    /// packed, height rows.
+    /// bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default, and
+    /// for ISOLINE_SLICES): packed, height rows.
     pub slice_stride: u64,
     /// The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
     /// than 0. Default 1, 1, 1.

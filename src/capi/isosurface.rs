@@ -126,8 +126,9 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
-///   vertices or corners of triangles; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   vertices or corners of triangles; _INVALID_TYPE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+///   the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_isosurface(
     context: *mut isoline_context,

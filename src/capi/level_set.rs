@@ -269,9 +269,9 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 /// ISOLINE_LEVEL_SET_OUTSIDE.
 ///
 /// @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
-/// @param input not NULL; any type, floats within ±1e30; host or CUDA memory, or slices, all of which are read. Its spacing is the size of a voxel: along
-///   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and for a single slice, the
-///   spacing along z is not used (but, as in every image, it must be finite and more than 0).
+/// @param input not NULL; any type, floats within ±1e30; host or CUDA memory, or slices, all of which are read. Its spacing
+///   is the size of a voxel: along each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions,
+///   and for a single slice, the spacing along z is not used (but, as in every image, it must be finite and more than 0).
 /// @param initial_mask not NULL; any type, the input's size, host or CUDA memory, or slices; pixels above 0 are inside. Its
 ///   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
 /// @param params NULL for the defaults.
@@ -281,7 +281,8 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 ///   precision), which occurs for example for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range
 ///   with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA
 ///   pixels with a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels;
-///   _OUT_OF_MEMORY; _DEVICE_FAILED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _OUT_OF_MEMORY; _DEVICE_FAILED; _CALLBACK_FAILED; _CANCELLED by the cancel flag; _BUSY. May be called on any thread;
+///   calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,
@@ -359,8 +360,8 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
 /// @param progress NULL for none; the fraction as for isoline_level_set_step.
 /// @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA, or slices.
 /// @param report NULL for none; else after isoline_report_init.
-/// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. May be called on any
-///   thread; calls on one context run one after the other.
+/// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED, also by `progress`. May be called on
+///   any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_run(
     context: *mut isoline_context,

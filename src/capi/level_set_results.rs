@@ -182,11 +182,10 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 ///
 /// @param level_set not NULL.
 /// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory, or slices, all of which
-///   are read first; negative inside, near
-///   the front close to a distance in the unit of the input's spacing. With ISOLINE_LEVEL_SET_BAND, a φ without a voxel in
-///   the narrow band cannot move; φ is like this if it was saved when a front rested at sharp edges. The first iteration
-///   then changes nothing, and φ becomes the distance to its front. Values are clamped to ±65536 times the largest spacing,
-///   or to ±10 times if φ is stored near the front only.
+///   are read first; negative inside, near the front close to a distance in the unit of the input's spacing. With
+///   ISOLINE_LEVEL_SET_BAND, a φ without a voxel in the narrow band cannot move; φ is like this if it was saved when a front
+///   rested at sharp edges. The first iteration then changes nothing, and φ becomes the distance to its front. Values are
+///   clamped to ±65536 times the largest spacing, or to ±10 times if φ is stored near the front only.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
 ///   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
 ///   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the

@@ -152,12 +152,11 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, from which it is copied to the host, or slices, all of which are
-///   read. Its spacing is the size of a
-///   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are converted to
-///   65536 levels from range_min to range_max; NaN counts as background.
-/// @param starts a label image of the input's size, any type; host or CUDA memory, or slices: 0 is no start, voxels with the same
-///   label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not grow
-///   with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
+///   read. Its spacing is the size of a voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another
+///   axis. f32 images are converted to 65536 levels from range_min to range_max; NaN counts as background.
+/// @param starts a label image of the input's size, any type; host or CUDA memory, or slices: 0 is no start, voxels with the
+///   same label are the start of one object. Balls with a radius of three voxels are good starts; a single voxel does not
+///   grow with the default alpha. f32 labels are integers up to 16777216. NULL: automatic, a ball around each maximum of the
 ///   distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
@@ -167,10 +166,10 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with a label
-///   that is not an integer; _INVALID_SIZE; _INVALID_TYPE if `labels` cannot hold the largest label; _OVERLAP; _UNSUPPORTED
-///   for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that does not fit
-///   a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context
-///   run one after the other.
+///   that is not an integer; _INVALID_SIZE; _INVALID_TYPE, also if `labels` cannot hold the largest label; _OVERLAP;
+///   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
+///   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any
+///   thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_objects(
     context: *mut isoline_context,

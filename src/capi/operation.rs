@@ -297,7 +297,7 @@ pub unsafe extern "C" fn isoline_choice_info(
 /// @param parameter less than the operation's parameter_count.
 /// @param value the value to check, for a parameter of any type.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the
-///   parameter, the range and the value. May be called on any thread.
+///   parameter, the range and the value; and for an index out of range. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_parameter_check(operation: usize, parameter: usize, value: f64) -> isoline_status {
     guard(|| parameter_of(operation, parameter)?.0.check(value))

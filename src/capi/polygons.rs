@@ -139,8 +139,8 @@ pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, 
 ///   including `offsets[i + 1]`. The last one is the number of all points.
 /// @param points memory for `capacity` points, at least as many as there are in all; or NULL, with a `capacity` of 0.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
-///   capacity that is too small; _INVALID_SIZE for more than 2^32 points in all; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
-///   called on any thread.
+///   capacity that is too small; _INVALID_SIZE for more than 2^32 points in all; _OUT_OF_MEMORY; _CANCELLED. Nothing is
+///   written on another failure. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_polygons_smooth(
     polygons: *const isoline_polygons,

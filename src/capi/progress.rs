@@ -9,11 +9,11 @@ use std::ffi::{CString, c_char, c_void};
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicI32;
 
-/// Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
-/// call. It need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid
-/// only during the callback. A nonzero result cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work.
-/// The callback is called on the thread that made the call, at the beginning of each part of it and then at most every
-/// 10 ms; how often depends on the operation and the device. It must not throw, call longjmp or use the context that is calling it.
+/// Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a call. It
+/// need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid only during
+/// the callback. A nonzero result cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback
+/// is called on the thread that made the call, at the beginning of each part of it and then at most every 10 ms; how often
+/// depends on the operation and the device. It must not throw, call longjmp or use the context that is calling it.
 pub type isoline_progress_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> std::ffi::c_int>;
 

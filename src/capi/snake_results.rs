@@ -238,10 +238,11 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
 /// Draws the current targets as a mask: 255 where a pixel belongs to any of them, 0 elsewhere.
 ///
 /// @param snake not NULL.
-/// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory or slices. A callback must not use the snake.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
-///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as for
-///   isoline_snake_step.
+/// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory or slices. A callback must not use the
+///   snake.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows
+///   that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY; _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as
+///   for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_mask(
     snake: *mut isoline_snake,

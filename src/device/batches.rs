@@ -290,11 +290,12 @@ impl<'i, 'o, const N: usize> Batches<'_, 'i, 'o, N> {
 }
 
 impl Context {
-    /// Runs `work` on the slices of `input` and `outputs`. Each depends on `halo` slices on either side; `None`: on all, or not
-    /// all memory is the host's. Slices that functions read or write are computed batch by batch, or in one batch if each
-    /// depends on all; [`check_streamed`] has seen that they can be. If this context has several devices, each of them works on its own slices. `work` gets an input, the
-    /// slices there whose results are wanted, and outputs for these alone. `join` runs in the pool, and makes one result of those
-    /// of batches and devices, each of which has the number of its first slice.
+    /// Runs `work` on the slices of `input` and `outputs`. Each depends on `halo` slices on either side; `None`: on all, or
+    /// not all memory is the host's. Slices that functions read or write are computed batch by batch, or in one batch if
+    /// each depends on all; [`check_streamed`] has seen that they can be. If this context has several devices, each of them
+    /// works on its own slices. `work` gets an input, the slices there whose results are wanted, and outputs for these
+    /// alone. `join` runs in the pool, and makes one result of those of batches and devices, each of which has the number of
+    /// its first slice.
     pub(crate) fn by_slices<const N: usize, T: Send>(
         &self,
         stage: &'static str,

@@ -713,7 +713,9 @@ void slices_are_read_and_written_by_functions(const char *device) {
 
     const isoline::image mask(pixels.data(), WIDTH, HEIGHT, DEPTH);
     isoline::level_set surface(context, in, mask);
-    const isoline::source<float> torn_phi(WIDTH, HEIGHT, DEPTH, [](std::uint64_t, isoline::span<float>) { throw too_late{2}; });
+    const isoline::source<float> torn_phi(WIDTH, HEIGHT, DEPTH, [](std::uint64_t, isoline::span<float>) {
+        throw too_late{2};
+    });
     const std::function<void()> calls[] = {
         [&] { isoline::level_set(context, torn, mask); },
         [&] { isoline::level_set(context, in, torn); },

@@ -148,7 +148,8 @@ static void whole_volumes_are_those_from_memory(const char *device) {
     band.iterations = 5;
     for (int i = 0; i < 2; i++) {
         tape to_mask = new_tape(masks[i], 1);
-        const isoline_image mask = i == 0 ? describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, masks[i]) : streamed(ISOLINE_U8, &to_mask);
+        const isoline_image mask =
+            i == 0 ? describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, masks[i]) : streamed(ISOLINE_U8, &to_mask);
         tape to_phi = new_tape(fields[2 + i], sizeof(float));
         const isoline_image phi =
             i == 0 ? describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, fields[2]) : streamed(ISOLINE_F32, &to_phi);
