@@ -3,108 +3,12 @@
  * not fit into the address space, callbacks that fail, cancel or call the library, and every misuse. tests/streams has
  * the bits of all operations, and how many slices are held at a time.
  */
-#include "images.h"
 #include "process.h"
-
-enum { WIDTH = 64, HEIGHT = 48, DEPTH = 9, SLICE = WIDTH * HEIGHT, COUNT = SLICE * DEPTH };
-
-/* A stack that callbacks read and write, and what they are to do. */
-typedef struct {
-    isoline_context *context;
-    unsigned char *pixels;
-    size_t slice_bytes;
-    uint64_t calls;
-    /* The call that fails, cancels, or uses the library; from 0. */
-    uint64_t when;
-    int flag;
-    const char *sentence;
-    isoline_status again, other;
-} tape;
-
-static const char *act(tape *of, uint64_t slice) {
-    const uint64_t call = of->calls++;
-    if (of->when != UINT64_MAX) {
-        CHECK_NUMBER(slice, call);
-    }
-    if (call != of->when) {
-        return NULL;
-    }
-    of->flag = 1;
-    if (of->context != NULL) {
-        const isoline_image one = describe(ISOLINE_U8, 1, 1, 1, of->pixels);
-        isoline_context *context = open_context("cpu");
-        double threshold;
-        of->again = isoline_edge_drawing_threshold(of->context, &one, NULL, &threshold);
-        of->other = isoline_edge_drawing_threshold(context, &one, NULL, &threshold);
-        isoline_context_free(context);
-    }
-    return of->sentence;
-}
-
-static const char *read_slice(void *user, uint64_t slice, void *pixels) {
-    tape *from = (tape *)user;
-    memcpy(pixels, from->pixels + slice * from->slice_bytes, from->slice_bytes);
-    return act(from, slice);
-}
-
-static const char *write_slice(void *user, uint64_t slice, const void *pixels) {
-    tape *to = (tape *)user;
-    memcpy(to->pixels + slice * to->slice_bytes, pixels, to->slice_bytes);
-    return act(to, slice);
-}
-
-static tape new_tape(void *pixels, size_t pixel_bytes) {
-    tape made;
-    memset(&made, 0, sizeof made);
-    made.pixels = (unsigned char *)pixels;
-    made.slice_bytes = SLICE * pixel_bytes;
-    made.when = UINT64_MAX;
-    return made;
-}
-
-static isoline_image streamed(uint32_t type, tape *user) {
-    isoline_image image = describe(type, WIDTH, HEIGHT, DEPTH, NULL);
-    image.memory = ISOLINE_SLICES;
-    image.user = user;
-    image.read_slice = read_slice;
-    image.write_slice = write_slice;
-    return image;
-}
-
-/* A valid call, of which each test makes one argument invalid, or one callback do something. */
-typedef struct {
-    isoline_context *context;
-    uint8_t *drawn;
-    float *strength;
-    tape from, to;
-    isoline_image input, output;
-} job;
-
-/* Lets the callbacks read and write again from the first slice on, and do nothing else. */
-static void rewind_tapes(job *work) {
-    work->from = new_tape(work->drawn, 1);
-    work->to = new_tape(work->strength, sizeof(float));
-}
-
-/* The tapes are in the struct: it stays where it is. */
-static void begin(job *made, const char *device) {
-    made->context = open_context(device);
-    made->drawn = drawing(WIDTH, HEIGHT, DEPTH, 1);
-    made->strength = unwritten(COUNT);
-    rewind_tapes(made);
-    made->input = streamed(ISOLINE_U8, &made->from);
-    made->output = streamed(ISOLINE_F32, &made->to);
-}
+#include "slices.h"
 
 static isoline_status run(job *work) {
     isoline_edge_strength_params params = for_drawing(10);
     return isoline_edge_strength(work->context, &work->input, &params, NULL, &work->output, NULL);
-}
-
-static void end(job *work) {
-    free(work->strength);
-    free(work->drawn);
-    isoline_context_free(work->context);
 }
 
 static void surfaces_are_those_from_memory(const char *device) {
@@ -130,56 +34,6 @@ static void surfaces_are_those_from_memory(const char *device) {
     }
     isoline_surface_free(made[0]);
     isoline_surface_free(made[1]);
-    end(&work);
-}
-
-/* Calls on whole volumes read all slices of the input first, and write those of the output at the end. */
-static void whole_volumes_are_those_from_memory(const char *device) {
-    job work;
-    begin(&work, device);
-    const isoline_image input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
-    uint8_t *masks[2] = {(uint8_t *)allocate(COUNT), (uint8_t *)allocate(COUNT)};
-    float *fields[4] = {unwritten(COUNT), work.strength, unwritten(COUNT), unwritten(COUNT)};
-    isoline_edge_strength_params volume = for_drawing(10);
-    volume.dimensions = 3;
-    volume.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
-    isoline_level_set_params band;
-    GOOD(isoline_level_set_params_init(&band, sizeof band));
-    band.iterations = 5;
-    for (int i = 0; i < 2; i++) {
-        tape to_mask = new_tape(masks[i], 1);
-        const isoline_image mask =
-            i == 0 ? describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, masks[i]) : streamed(ISOLINE_U8, &to_mask);
-        tape to_phi = new_tape(fields[2 + i], sizeof(float));
-        const isoline_image phi =
-            i == 0 ? describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, fields[2]) : streamed(ISOLINE_F32, &to_phi);
-        const isoline_image field = i == 0 ? describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, fields[i]) : work.output;
-        const isoline_image *from = i == 0 ? &input : &work.input;
-        GOOD(isoline_edge_strength(work.context, from, &volume, NULL, &field, NULL));
-        isoline_level_set *surface = NULL;
-        rewind_tapes(&work);
-        GOOD(isoline_level_set_new(work.context, from, &input, NULL, &surface));
-        GOOD(isoline_level_set_read_phi(surface, &phi));
-        GOOD(isoline_level_set_read_mask(surface, &mask));
-        isoline_level_set_free(surface);
-        rewind_tapes(&work);
-        to_mask.calls = 0;
-        GOOD(isoline_level_set_run(work.context, from, &input, &band, NULL, &mask, NULL));
-        CHECK(i == 0 || (to_mask.calls == DEPTH && work.from.calls == DEPTH));
-        rewind_tapes(&work);
-        to_mask.calls = 0;
-        isoline_object_list *found = NULL;
-        GOOD(isoline_objects(work.context, &input, from, NULL, NULL, &mask, &found, NULL));
-        isoline_object_list_free(found);
-    }
-    CHECK(memcmp(masks[0], masks[1], COUNT) == 0);
-    CHECK(memcmp(fields[0], fields[1], COUNT * sizeof(float)) == 0);
-    CHECK(memcmp(fields[2], fields[3], COUNT * sizeof(float)) == 0);
-    for (int i = 0; i < 2; i++) {
-        free(masks[i]);
-        free(fields[2 * i]);
-    }
-    free(fields[3]);
     end(&work);
 }
 
@@ -648,7 +502,6 @@ static void a_file_larger_than_the_address_space_streams(const char *device) {
 int main(void) {
     RUN_ON_EACH(results_are_those_from_memory);
     RUN_ON_EACH(surfaces_are_those_from_memory);
-    RUN_ON_EACH(whole_volumes_are_those_from_memory);
     RUN_ON_EACH(region_snakes_are_those_from_memory);
     RUN_ON_EACH(callbacks_end_region_snakes);
     RUN_ON_EACH(misuse_of_region_snakes_is_refused);
