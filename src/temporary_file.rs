@@ -5,6 +5,7 @@ use crate::error::{Error, Result, human_bytes};
 use crate::progress::{Progress, Ticker};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
 /// The most bytes that are read or written between two checks for cancellation.
 const PIECE_BYTES: usize = 8 << 20;
@@ -22,7 +23,7 @@ impl TemporaryFile {
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), as from the other functions.
     pub(crate) fn new(shape: [usize; 3]) -> Result<Self> {
         let bytes = shape.iter().fold(size_of::<f32>() as u64, |bytes, side| bytes.saturating_mul(*side as u64));
-        let file = tempfile::tempfile().map_err(|why| failed("make", bytes, &why))?;
+        let file = tempfile::tempfile_in(folder()).map_err(|why| failed("make", bytes, &why))?;
         Ok(Self { file, bytes })
     }
 
@@ -63,12 +64,18 @@ impl TemporaryFile {
     }
 }
 
+/// Returns the system's folder for temporary files. An empty TMPDIR counts as none.
+fn folder() -> PathBuf {
+    let named = std::env::temp_dir();
+    if named.as_os_str().is_empty() { "/tmp".into() } else { named }
+}
+
 fn failed(what: &str, bytes: u64, why: &io::Error) -> Error {
     let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
     Error::memory(format!(
         "cannot {what} a temporary file of {} ({bytes} bytes) in {} for the values between two passes: {why}; set \
          {variable} to a folder with as much room, or give an output in memory",
         human_bytes(bytes),
-        std::env::temp_dir().display()
+        folder().display()
     ))
 }

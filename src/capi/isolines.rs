@@ -198,6 +198,8 @@ pub unsafe extern "C" fn isoline_isolines(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
+            // A count that is wrong is refused before that many levels are read.
+            isolines::check_level_count(level_count)?;
             let levels = check::slice(levels, level_count, "levels")?;
             let params = fields::read(params)?.translate(levels, input.spacing())?;
             object::compute(progress, (polylines, "polylines"), report, isoline_polylines, |progress, found| {

@@ -87,18 +87,23 @@ impl Default for Params {
     }
 }
 
+/// Refuses more levels than a call takes.
+pub(crate) fn check_level_count(count: usize) -> Result<()> {
+    if count > MOST_LEVELS {
+        return Err(Error::argument(format!(
+            "cannot compute isolines: there may be at most {MOST_LEVELS} levels (got {count}); make several calls"
+        )));
+    }
+    Ok(())
+}
+
 impl Params {
     fn check(&self) -> Result<()> {
         parameters::LEVEL_COUNT.check(f64::from(self.level_count))?;
         if let Some(range) = self.range {
             check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
         }
-        if self.levels.len() > MOST_LEVELS {
-            return Err(Error::argument(format!(
-                "cannot compute isolines: there may be at most {MOST_LEVELS} levels (got {}); make several calls",
-                self.levels.len()
-            )));
-        }
+        check_level_count(self.levels.len())?;
         for (index, level) in self.levels.iter().enumerate() {
             finite(format_args!("levels[{index}]"), *level)?;
             if *level == AUTOMATIC {

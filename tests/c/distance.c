@@ -6,6 +6,9 @@
 #include "images.h"
 #include "process.h"
 #include "watch.h"
+#ifdef __linux__
+#include <fcntl.h>
+#endif
 
 static isoline_distance_params distance_defaults(void) {
     isoline_distance_params params;
@@ -180,7 +183,15 @@ static void a_temporary_file_without_room_is_an_error(const char *device) {
     setrlimit(RLIMIT_FSIZE, &limit);
     GOOD(distance_of(context, &all, 4));
     CHECK_NUMBER(open_files(), files_of_the_context);
-    /* 2. There is no such folder. */
+#ifdef __linux__
+    /* 2. A folder without a name is no folder, and not the current one, in which no file can be made. */
+    const int here = open(".", O_RDONLY);
+    CHECK(here >= 0 && chdir("/proc") == 0);
+    setenv("TMPDIR", "", 1);
+    GOOD(distance_of(context, &all, 4));
+    CHECK(fchdir(here) == 0 && close(here) == 0);
+#endif
+    /* 3. There is no such folder. */
     setenv("TMPDIR", "/no/such/folder", 1);
     REFUSED(distance_of(context, &all, 4), ISOLINE_OUT_OF_MEMORY, "bytes) in /no/such/folder for the values");
     CHECK(all.read == 0);

@@ -121,6 +121,7 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT(work.params.level_count = 65536, ISOLINE_INVALID_ARGUMENT, "level_count");
     SPOILT(work.params.range_min = 3, ISOLINE_INVALID_ARGUMENT, "range_max");
     SPOILT((work.params.range_min = 3, work.params.range_max = 3), ISOLINE_INVALID_ARGUMENT, "range_min");
+    SPOILT(work.level_count = (size_t)1 << 40, ISOLINE_INVALID_ARGUMENT, "at most 65535 levels (got 1099511627776)");
     SPOILT(work.levels[1] = (double)INFINITY, ISOLINE_INVALID_ARGUMENT, "levels[1]");
     SPOILT(work.levels[1] = ISOLINE_AUTOMATIC, ISOLINE_INVALID_ARGUMENT, "levels[1]");
     SPOILT(work.input.spacing[1] = 1e-170, ISOLINE_INVALID_ARGUMENT, "spacing along y");
