@@ -53,8 +53,9 @@ native=$target/debug
 if [ ! -e /dev/nvidiactl ]; then
     export ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-90}
 fi
-# 'make lint' also compiles the documentation, of the checkout and of the package.
-beside lint scripts/lint.sh --without rustdoc package
+# 'make lint' also runs clippy, and compiles the documentation of the checkout and of the package. These compile the library
+# once more each.
+beside lint scripts/lint.sh --without clippy rustdoc package
 step build cargo build --locked
 wait_for lint
 # Jars of other versions would be taken for this one.

@@ -123,7 +123,7 @@ final class GuiScenes extends GuiDriver.Scenes {
     void rgb(ImagePlus image) throws Exception {
         IJ.run(image, "RGB Color", "");
         Dialog dialog = open(image, "Edge Drawing...");
-        say("ok with colours", button(dialog, "OK").isEnabled());
+        await("a refusal", () -> !button(dialog, "OK").isEnabled());
         IJ.run(image, "8-bit", "");
         await("OK", () -> button(dialog, "OK").isEnabled());
         await("a preview", () -> status(dialog).contains(" segments"));
