@@ -70,8 +70,8 @@ step install tests/install_test.sh "$native"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$native"
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$native" --check
 step examples scripts/test-examples.sh "$native"
-# 'make sanitize-address' runs them with AddressSanitizer, 'make valgrind' under valgrind.
-step c env ISOLINE_NO_ASAN=1 ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
+# 'make sanitize-address' runs them with AddressSanitizer and on a single core, 'make valgrind' under valgrind.
+step c env ISOLINE_NO_ASAN=1 ISOLINE_NO_ONE_CORE=1 ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
 step macros scripts/test-macros.sh
 wait_for python
