@@ -284,6 +284,16 @@ impl Checked {
         image.check_rows().map(|()| image)
     }
 
+    /// Does what [`to_write`](Self::to_write) does for a call that also accepts ISOLINE_SLICES.
+    ///
+    /// # Safety
+    /// The requirements of [`new`](Self::new) hold.
+    pub(super) unsafe fn sliced_to_write(image: *const isoline_image, name: &'static str) -> Result<Self> {
+        // SAFETY: as the caller ensures.
+        let image = unsafe { Self::sliced(image, name) }?;
+        image.check_rows().map(|()| image)
+    }
+
     /// Returns the distance between the centres of two pixels along x, y and z, each finite and more than 0.
     pub(super) fn spacing(&self) -> [f64; 3] {
         self.spacing

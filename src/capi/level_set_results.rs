@@ -148,9 +148,7 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let level_set = lock(level_set)?;
-            let mask = Checked::sliced(mask, "mask")?;
-            mask.check_rows()?;
-            level_set.read_mask(mask.sink(PixelType::U8)?)
+            level_set.read_mask(Checked::sliced_to_write(mask, "mask")?.sink(PixelType::U8)?)
         }
     })
 }
@@ -171,9 +169,7 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let level_set = lock(level_set)?;
-            let phi = Checked::sliced(phi, "phi")?;
-            phi.check_rows()?;
-            level_set.read_phi(phi.sink(PixelType::F32)?)
+            level_set.read_phi(Checked::sliced_to_write(phi, "phi")?.sink(PixelType::F32)?)
         }
     })
 }

@@ -252,9 +252,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = lock(snake)?;
-            let mask = Checked::sliced(mask, "mask")?;
-            mask.check_rows()?;
-            held.snake.read_mask(mask.sink(PixelType::U8)?)
+            held.snake.read_mask(Checked::sliced_to_write(mask, "mask")?.sink(PixelType::U8)?)
         }
     })
 }
@@ -277,9 +275,7 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = lock(snake)?;
-            let labels = Checked::sliced(labels, "labels")?;
-            labels.check_rows()?;
-            held.snake.read_labels(labels.labels()?)
+            held.snake.read_labels(Checked::sliced_to_write(labels, "labels")?.labels()?)
         }
     })
 }

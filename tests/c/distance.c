@@ -146,7 +146,7 @@ static void a_volume_larger_than_the_address_space_streams(const char *device) {
 #ifndef _WIN32 /* where a process cannot limit its own memory */
     char folder[4096];
     const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/isoline-distance-XXXXXX", parent == NULL || *parent == '\0' ? "/tmp" : parent);
+    snprintf(folder, sizeof folder, "%s/isoline-distance-XXXXXX", parent == NULL || *parent == '\0' ? P_tmpdir : parent);
     CHECK((all.folder = mkdtemp(folder)) != NULL);
     setenv("TMPDIR", folder, 1);
 #endif
