@@ -351,7 +351,7 @@ static void in_time_of(const char *device, const char *name, isoline_status (*ca
                "%s: of %.2f s the callback was not called for %.3f s", name, total, wait);
     for (int part = 0; part < 4; part++) {
         double soonest = INFINITY;
-        for (int attempt = 0; attempt < 3 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
+        for (int attempt = 0; attempt < 10 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
             all.cancel_after = total * part / 4;
             all.cancelled = 0;
             all.began = all.asked = moment();
@@ -414,7 +414,7 @@ static void by_flag_in_time(const char *device, isoline_status (*call)(work *), 
     int cancelled = 0;
     for (int part = 0; part < 3; part++) {
         double soonest = INFINITY;
-        for (int attempt = 0; attempt < 3 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
+        for (int attempt = 0; attempt < 10 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
             pthread_t other;
             all.cancel_after = total * part / 3;
             all.flag = all.ended = 0;

