@@ -54,10 +54,16 @@
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
  *   written to the standard output or error output; the cause is passed to the logger, if there is one.
  * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and its
- *   objects can be used again. The process may be ended in two cases only: if the system refuses even small allocations of
- *   at most 16 KiB, whose size does not depend on the data, and if the system promises more memory than it has, as Linux
- *   does by default, and then ends the process that uses it. With a limit (RLIMIT_AS, or that of a batch system) the system
- *   refuses the memory instead.
+ *   objects can be used again. Linux promises more memory than it has, and ends a process that uses it. So before each
+ *   large allocation the library asks how much is available, also within the limits of control groups (containers, jobs
+ *   of a cluster), and takes the memory at once. The process may be ended in two cases only: if the system refuses even
+ *   small allocations of at most 16 KiB, whose size does not depend on the data, and if the caller or another process uses
+ *   memory during a call that was available before.
+ * - Temporary files. Level sets, objects, the converged edge strength and buffers keep an array that does not fit into the
+ *   memory in a temporary file, from which the system reads the parts in use; a warning is logged, and the call takes
+ *   longer. The distance of a volume by slices has such a file, too. It is in the folder that the environment variable
+ *   TMPDIR names (default /var/tmp; on Windows TMP), has no name, and is gone when it is no longer used or the process
+ *   ends. If it cannot be made, or if the folder is in memory itself, the call returns ISOLINE_OUT_OF_MEMORY.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
@@ -618,7 +624,7 @@ ISOLINE_ENUM(isoline_memory) {
      * its threshold, and lines, circles and ellipses along its segments; isolines; isosurfaces; the distance; and region
      * snakes in one call (isoline_snake_run), with their labels and masks. Level sets, objects and the converged edge
      * strength of a volume also accept slices, but need all of them at a time: the call reads an input into memory first,
-     * and has an output in memory until its end.
+     * and has an output in memory until its end (or in temporary files, where the memory does not suffice).
      *
      * The other images of such a call may be in host memory, or also slices; of region snakes the input, and of level sets
      * and objects every input, may be in CUDA memory, and the outputs of level sets, too. The results have the same bits as
@@ -1116,7 +1122,8 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * spacings that differ), and the output must be in host memory, of which 4 more bytes per voxel are then used. With "auto"
  * the GPU is used for this only if slabs cause at most twice the work. Iterations on a volume are also computed in slabs
  * if the context has several devices and each gets at least twice as many slices as there are iterations, and if the
- * images are ISOLINE_SLICES. The converged mode of a volume has all slices of such images in memory.
+ * images are ISOLINE_SLICES. The converged mode of a volume has all slices of such images in memory,
+ * or in temporary files.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -1783,9 +1790,7 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
  *
  * With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
  * CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
- * temporary file of 4 bytes per voxel, in the folder that the environment variable TMPDIR names (default /tmp; on Windows
- * TMP). The file has no name, and is gone when the call or the process ends. The first slice is written after the last one
- * has been read.
+ * temporary file of 4 bytes per voxel. The first slice is written after the last one has been read.
  *
  * @param context not NULL.
  * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from

@@ -18,7 +18,8 @@
 //! out of memory: then some of the shapes may have been filled.
 
 use crate::error::{Error, ErrorKind, Result, finite, number};
-use crate::image::{ImageMut, MOST_ANISOTROPY, PixelType, check_spacing, check_type, reserved, sort_while};
+use crate::image::{ImageMut, MOST_ANISOTROPY, PixelType, check_spacing, check_type};
+use crate::memory::{reserved, sort_while};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut3, s};
 use std::fmt::Display;

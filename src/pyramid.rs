@@ -7,7 +7,8 @@
 //! do not depend on the number of threads.
 
 use crate::error::{Error, Result};
-use crate::image::{Image, image_of, on_host, zeroed};
+use crate::image::{Image, image_of, on_host};
+use crate::memory::zeroed;
 use crate::progress::Ticker;
 use bytemuck::Zeroable;
 use ndarray::{Array3, ArrayView3};

@@ -12,7 +12,7 @@ use std::fmt;
 /// type. It is called for the slices that the call needs, which are all but for region snakes, once for each in ascending
 /// order; where a parameter is automatic and depends on all slices, a pass over the slices, or over some of them, comes
 /// first. It may use other contexts than the one that is calling it. Calls on whole volumes (level sets, objects, the
-/// converged edge strength of a volume) have all slices in memory.
+/// converged edge strength of a volume) have all slices in memory, or in temporary files.
 #[expect(clippy::type_complexity, reason = "the type of one function, written once")]
 pub struct Source<'a> {
     pixel_type: PixelType,

@@ -81,9 +81,7 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 ///
 /// With 3 dimensions a mask or an output of ISOLINE_SLICES is computed on the CPU with every context, with the bits that the
 /// CPU gives for the volume in memory. Between the passes the values are in the output, if that is host memory, else in a
-/// temporary file of 4 bytes per voxel, in the folder that the environment variable TMPDIR names (default /tmp; on Windows
-/// TMP). The file has no name, and is gone when the call or the process ends. The first slice is written after the last one
-/// has been read.
+/// temporary file of 4 bytes per voxel. The first slice is written after the last one has been read.
 ///
 /// @param context not NULL.
 /// @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from

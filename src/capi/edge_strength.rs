@@ -155,7 +155,8 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// spacings that differ), and the output must be in host memory, of which 4 more bytes per voxel are then used. With "auto"
 /// the GPU is used for this only if slabs cause at most twice the work. Iterations on a volume are also computed in slabs
 /// if the context has several devices and each gets at least twice as many slices as there are iterations, and if the
-/// images are ISOLINE_SLICES. The converged mode of a volume has all slices of such images in memory.
+/// images are ISOLINE_SLICES. The converged mode of a volume has all slices of such images in memory,
+/// or in temporary files.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a

@@ -37,7 +37,7 @@ pub enum isoline_memory {
     /// its threshold, and lines, circles and ellipses along its segments; isolines; isosurfaces; the distance; and region
     /// snakes in one call (isoline_snake_run), with their labels and masks. Level sets, objects and the converged edge
     /// strength of a volume also accept slices, but need all of them at a time: the call reads an input into memory first,
-    /// and has an output in memory until its end.
+    /// and has an output in memory until its end (or in temporary files, where the memory does not suffice).
     ///
     /// The other images of such a call may be in host memory, or also slices; of region snakes the input, and of level sets
     /// and objects every input, may be in CUDA memory, and the outputs of level sets, too. The results have the same bits as

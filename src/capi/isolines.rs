@@ -8,8 +8,8 @@ use super::report::isoline_report;
 use super::sized::{self, same_layout, sized_struct};
 use super::{check, guard, isoline_status, object};
 use crate::error::Result;
-use crate::image::collected;
 use crate::isolines::{self, Params, Polyline, Polylines, parameters};
+use crate::memory::collected;
 use crate::parameter::ends;
 
 /// The course of curves through a saddle cell: four neighbouring pixels whose two high pixels face each other across the

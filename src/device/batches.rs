@@ -5,7 +5,8 @@
 use super::several::{Own, UNITS, least_slices, with_halo};
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, push};
+use crate::image::{Image, ImageMut, PixelType, view_of, view_of_mut};
+use crate::memory::push;
 use crate::pixel_range::{EMPTY, Measure, Range as PixelRange};
 use crate::progress::{self, CancelFlag, Progress, Ticker};
 use crate::report::Parts;
@@ -108,8 +109,7 @@ impl Staged {
 
     fn view<T: DevicePixel>(&self, slices: usize) -> ArrayView3<'_, T> {
         let [width, height] = self.size;
-        let pixels = &self.memory.pixels()[..slices * height * width];
-        ArrayView3::from_shape((slices, height, width), pixels).expect("as many pixels as there are")
+        view_of(&self.memory.pixels()[..slices * height * width], [width, height, slices])
     }
 
     /// Returns the first slices as an image to write.
@@ -123,8 +123,7 @@ impl Staged {
 
     fn view_mut<T: DevicePixel>(&mut self, slices: usize) -> ArrayViewMut3<'_, T> {
         let [width, height] = self.size;
-        let pixels = &mut self.memory.pixels_mut()[..slices * height * width];
-        ArrayViewMut3::from_shape((slices, height, width), pixels).expect("as many pixels as there are")
+        view_of_mut(&mut self.memory.pixels_mut()[..slices * height * width], [width, height, slices])
     }
 }
 

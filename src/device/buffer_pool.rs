@@ -2,7 +2,7 @@
 //! workspaces of the CPU, and buffers that the caller has freed.
 
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard};
 

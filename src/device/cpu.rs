@@ -2,6 +2,7 @@
 
 use super::{DeviceInfo, DeviceKind, PerProcess, system};
 use crate::error::{Error, Result};
+use crate::memory::system::memory;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -76,7 +77,7 @@ fn cores() -> usize {
 }
 
 pub(super) fn info() -> DeviceInfo {
-    let (total_memory, free_memory) = system::memory();
+    let memory = memory();
     DeviceInfo {
         kind: DeviceKind::Cpu,
         index: 0,
@@ -84,8 +85,8 @@ pub(super) fn info() -> DeviceInfo {
         compute_capability: (0, 0),
         multiprocessors: u32::try_from(cores()).unwrap_or(u32::MAX),
         driver_version: 0,
-        total_memory,
-        free_memory,
+        total_memory: memory.total,
+        free_memory: memory.available,
         id: "cpu".into(),
         name: system::processor().to_owned(),
         reason: format!("usable: {} threads, vector unit {}", cores(), vector_unit()),
@@ -115,5 +116,5 @@ fn vector_unit() -> &'static str {
 }
 
 pub(super) fn free_memory() -> u64 {
-    system::memory().1
+    memory().available
 }

@@ -3,10 +3,11 @@
 use super::Context;
 use super::cuda::{Cuda, DeviceRows, Side, Stream, check_device_pixels};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, PixelType, collected, zeroed_image};
+use crate::image::{DevicePixels, Image, PixelType, view_of, zeroed_image};
+use crate::memory::collected;
 use crate::progress::Ticker;
 use bytemuck::Pod;
-use ndarray::{Array3, ArrayView3, Axis};
+use ndarray::{Array3, Axis};
 
 /// A copy of an image in device memory.
 pub(crate) enum HostCopy {
@@ -90,8 +91,7 @@ pub(crate) fn upload_slice<T: Pod + Send + Sync>(
 ) -> Result<()> {
     let [width, height, _] = pixels.shape;
     let (side, pitch) = Side::of_slice(pixels, slice);
-    let packed = ArrayView3::from_shape((1, height, width), packed);
-    let packed = packed.unwrap_or_else(|_| unreachable!("as many values as pixels"));
+    let packed = view_of(packed, [width, height, 1]);
     cuda.transfer().upload_views(
         context.pool(),
         vec![(packed, DeviceRows { stream, side, pitch })],

@@ -390,7 +390,7 @@ impl Context {
                 isize::MAX / 2
             )));
         }
-        crate::image::make_room_for_errors()?;
+        crate::memory::make_room_for_errors()?;
         let mut memory = self.shared.freed_buffers.take(bytes)?;
         if let Backend::Cuda(cuda) = &self.shared.backend
             && !memory.is_page_locked()
@@ -432,7 +432,7 @@ impl Context {
     /// [`ErrorKind::Unsupported`] in the child of a fork; [`ErrorKind::OutOfMemory`] if there is not even memory for an
     /// error message.
     pub(crate) fn lock(&self) -> Result<CallGuard<'_>> {
-        crate::image::make_room_for_errors()?;
+        crate::memory::make_room_for_errors()?;
         let guard = self.shared.lock.acquire("context")?;
         for cuda in self.parts().iter().filter_map(Self::cuda) {
             cuda.memory().begin_call();

@@ -1,7 +1,7 @@
 //! A value for each worker thread, such as the buffers that its tasks compute in.
 
 use crate::error::Result;
-use crate::image::reserved;
+use crate::memory::reserved;
 use std::sync::Mutex;
 
 /// One value for each thread of the pool in which it was made. A lock is never contended while a value is used only by

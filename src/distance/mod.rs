@@ -93,9 +93,9 @@ impl Params {
 /// **Slices:** functions may read and write the slices ([`Source`](crate::Source), [`Sink`](crate::Sink)), so that
 /// the image need not fit into memory. A volume of several slices is then computed on the CPU with every context,
 /// with the bits that the CPU gives for the volume in memory. Between its passes the values are in the output, if
-/// that is an image, else in a temporary file of 4 bytes a voxel in [`std::env::temp_dir`], which `TMPDIR` (on
-/// Windows `TMP`) sets. The file has no name, and is gone when the call or the process ends. The sink gets the first
-/// slice after the source has given the last one.
+/// that is an image, else in a temporary file of 4 bytes a voxel in the folder that `TMPDIR` names (default `/var/tmp`;
+/// on Windows `TMP`). The file has no name, and is gone when the call or the process ends. The sink gets the first slice
+/// after the source has given the last one.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, out of memory, which a temporary file that cannot be made, written or

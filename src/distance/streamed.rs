@@ -11,10 +11,10 @@ use super::{Params, STAGE, cpu};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{ImageMut, PixelType, write_packed};
+use crate::memory::file::TemporaryFile;
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::Report;
 use crate::slice_io::{Input, Output, Sink};
-use crate::temporary_file::TemporaryFile;
 use ndarray::{ArrayViewMut3, Axis};
 use std::time::Instant;
 

@@ -20,7 +20,8 @@ use crate::device::cuda::{
     slices_together, useful_slots,
 };
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, reserved};
+use crate::image::{Image, ImageMut};
+use crate::memory::reserved;
 use crate::progress::Progress;
 use crate::report::Report;
 use launch::{Job, Launcher, RAW_ALIGNMENT, SliceLayout};

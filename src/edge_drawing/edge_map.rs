@@ -1,7 +1,7 @@
 //! An edge map with one bit per pixel.
 
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use rayon::prelude::*;
 
 /// The number of pixels in a word.

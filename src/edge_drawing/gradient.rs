@@ -12,7 +12,7 @@ use super::prepare::Quantise;
 use super::taps::Taps;
 use crate::device::kernels::edge_drawing::{TAP_0, TAP_1, TAP_2};
 use crate::error::Result;
-use crate::image::{try_collected, try_par_collected, zeroed};
+use crate::memory::{try_collected, try_par_collected, zeroed};
 use crate::progress::Ticker;
 use ndarray::ArrayView2;
 use pulp::{Arch, Simd, WithSimd};
@@ -379,7 +379,7 @@ struct Ring<T, const N: usize> {
     rows: [Vec<T>; N],
 }
 
-impl<T: bytemuck::Zeroable, const N: usize> Ring<T, N> {
+impl<T: bytemuck::Zeroable + Send, const N: usize> Ring<T, N> {
     fn new(length: usize) -> Result<Self> {
         let mut rows = [const { Vec::new() }; N];
         for row in &mut rows {

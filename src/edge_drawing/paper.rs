@@ -20,7 +20,7 @@ use super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::prepare::Plan;
 use crate::device::{self, PooledBuffer};
 use crate::error::Result;
-use crate::image::{reserved, zeroed};
+use crate::memory::{reserved, zeroed};
 use crate::progress::Ticker;
 pub(super) use codes::CodedGradient;
 use codes::{BitPacker, PLANES};
@@ -104,7 +104,7 @@ impl<'a> Scratch<'a> {
 }
 
 /// Sets the length of `list`. Its items may be left over from the last use.
-fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()> {
+fn resize<T: bytemuck::Zeroable + Send>(list: &mut Vec<T>, length: usize) -> Result<()> {
     if list.len() != length {
         // Free the old memory before the new memory is allocated.
         *list = Vec::new();

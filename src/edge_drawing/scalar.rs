@@ -8,8 +8,8 @@ use super::taps::Taps;
 use super::{Operator, Profile};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::Result;
-use crate::image::{collected, push, reserve, reserved};
 use crate::levels::finite_f32;
+use crate::memory::{collected, push, reserve, reserved};
 use crate::progress::Ticker;
 
 /// A working image of unsigned integers.

@@ -4,7 +4,8 @@
 use super::segments::{Point, Segments};
 use crate::device::{Context, HostCopy, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, check_shapes, extend, on_host};
+use crate::image::{Image, check_shapes, on_host};
+use crate::memory::extend;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::slice_io::Input;

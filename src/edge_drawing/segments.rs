@@ -9,7 +9,7 @@ pub(super) use extract::extract;
 
 use crate::device::kernels::edge_drawing::SEGMENT_CLOSED;
 use crate::error::Result;
-use crate::image::reserve;
+use crate::memory::reserve;
 use crate::progress::Ticker;
 
 /// A pixel of a slice: column and row.

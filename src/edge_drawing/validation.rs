@@ -19,11 +19,9 @@ use super::{Operator, Params, Point, Profile, Segment, Segments};
 use crate::device::cuda::check_device_pixels;
 use crate::device::{Context, in_host_memory, slices_side_by_side, upload_slice};
 use crate::error::{Error, Result};
-use crate::image::{
-    Image, ImageMut, collected, extend, par_collected, push, reserved, try_collected, try_par_collected, write_packed,
-    zeroed,
-};
+use crate::image::{Image, ImageMut, write_packed};
 use crate::levels::finite_f32;
+use crate::memory::{collected, extend, par_collected, push, reserved, try_collected, try_par_collected, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{Axis, s};

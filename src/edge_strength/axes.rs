@@ -32,11 +32,10 @@
 use super::parameters;
 use crate::device::{Context, in_host_memory};
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{
-    Image, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_spacing, collected, extend, push, reserved,
-    try_collected, try_par_collected, try_par_indexed, zeroed,
-};
+use crate::image::{Image, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_spacing};
 use crate::isolines::{self, Polyline, Polylines};
+use crate::memory::{collected, extend, push, reserved, try_collected, try_par_collected, zeroed};
+use crate::parallel::try_par_indexed;
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::Report;
 use crate::slice_io::Input;

@@ -10,7 +10,8 @@ use super::prepare::{InitialValues, InputPixels, prepare};
 use super::{Mode, Outcome, Plan, STAGE, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, collected, on_host, try_par_collected, write_packed};
+use crate::image::{Image, ImageMut, on_host, view_of_mut, write_packed};
+use crate::memory::{Array, collected, try_par_collected};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
@@ -129,8 +130,8 @@ enum Values<'a> {
     InPlace,
     /// A pooled buffer that begins with the packed values and may be longer.
     Pooled(PooledBuffer<'a>),
-    /// A vector of the packed values.
-    Owned(Vec<f32>),
+    /// An array of the packed values.
+    Owned(Array<f32>),
 }
 
 impl<'a> Call<'a, '_> {
@@ -150,9 +151,7 @@ impl<'a> Call<'a, '_> {
                         let [width, height, depth] = shape;
                         let mut field = workspace.field(width * height * depth)?;
                         let (result, _) = field.split_at_mut(width * height * depth);
-                        let result = ArrayViewMut3::from_shape((depth, height, width), result);
-                        let result = result.unwrap_or_else(|_| unreachable!("a view of its own size"));
-                        fused::iterate(workspace, &pixels, plan, result, threads, ticker)?;
+                        fused::iterate(workspace, &pixels, plan, view_of_mut(result, shape), threads, ticker)?;
                         Values::Pooled(field)
                     }
                 };

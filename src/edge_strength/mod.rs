@@ -311,7 +311,7 @@ fn stable_step(step: f64, exact: f64) -> f32 {
 /// 1e-5, and from ρ = 2050 on it is more than λ itself. With the error carried, the mean of the weights is exact, and the
 /// total error stays below one ulp for any number of iterations.
 fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
-    let mut weights = prepare::zeroed(iterations)?;
+    let mut weights = crate::memory::zeroed(iterations)?;
     let mut carry = 0.0;
     for weight in &mut weights {
         let wanted = exact + carry;
@@ -324,8 +324,8 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 /// Computes the edge strength of `input`, from 0 to 1, into `output` (f32, the same size).
 ///
 /// `input` is u8, u16 or f32; one slice or a stack. Functions may read and write the slices ([`Source`](crate::Source),
-/// [`Sink`](crate::Sink)); in the converged mode of a volume all of them are in memory. A stack of slices is processed as a
-/// pipeline with several slices in flight. For the contents of `output` after an error see [`ErrorKind`](crate::ErrorKind).
+/// [`Sink`](crate::Sink)); in the converged mode of a volume all of them are in memory, or in temporary files. A
+/// stack of slices is processed as a pipeline with several slices in flight. For the contents of `output` after an error see [`ErrorKind`](crate::ErrorKind).
 ///
 /// A volume is computed in slabs, with the same bits:
 ///

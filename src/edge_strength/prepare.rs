@@ -2,8 +2,8 @@
 
 use super::{Foreground, Plan};
 use crate::error::{Error, Result};
-pub(super) use crate::image::zeroed;
 use crate::image::{Image, on_host};
+use crate::memory::Array;
 use crate::parallel::try_par_each;
 use crate::progress::Ticker;
 use crate::threshold::Pixel;
@@ -178,12 +178,12 @@ fn initial_value<T: Pixel>(pixel: T, threshold: T::Threshold, pixels: &InputPixe
 }
 
 /// Returns the initial values and the mask (1 on shape pixels), packed.
-pub(super) fn prepare(pixels: &InputPixels<'_>, ticker: &Ticker) -> Result<(Vec<f32>, Vec<u8>)> {
+pub(super) fn prepare(pixels: &InputPixels<'_>, ticker: &Ticker) -> Result<(Array<f32>, Array<u8>)> {
     /// The number of rows of one task.
     const ROWS: usize = 64;
     let [width, height, depth] = pixels.shape();
-    let mut field = zeroed(width * height * depth)?;
-    let mut fixed: Vec<u8> = zeroed(field.len())?;
+    let mut field = Array::zeroed(width * height * depth)?;
+    let mut fixed: Array<u8> = Array::zeroed(field.len())?;
     let blocks = field.chunks_mut(width * ROWS).zip(fixed.chunks_mut(width * ROWS));
     try_par_each(blocks, ticker, |block, (field, fixed)| {
         for (i, (values, marks)) in field.chunks_mut(width).zip(fixed.chunks_mut(width)).enumerate() {

@@ -7,7 +7,7 @@
 
 use super::{Plan, Polyline, Polylines};
 use crate::error::{Error, Result, number};
-use crate::image::{collected, par_collected, push, reserved, try_par_collected, zeroed};
+use crate::memory::{collected, par_collected, push, reserved, try_par_collected, zeroed};
 use crate::parallel::take_first;
 use crate::progress::Ticker;
 use rayon::prelude::*;

@@ -30,9 +30,8 @@ pub(crate) mod parameters;
 
 use crate::device::Context;
 use crate::error::{Error, Result, finite};
-use crate::image::{
-    MOST_ANISOTROPY, check_shapes, check_sides, check_spacing, collected, concatenated, extend, reserved,
-};
+use crate::image::{MOST_ANISOTROPY, check_shapes, check_sides, check_spacing};
+use crate::memory::{collected, concatenated, extend, reserved};
 use crate::parameter::{AUTOMATIC, check_ends};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};

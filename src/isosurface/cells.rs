@@ -10,7 +10,7 @@ use crate::device::kernels::isosurface::{
     IS_CASES, IS_EDGES, IS_MOST_TRIANGLES, IS_TABLE_WORDS, IS_VARIANT_WORDS, IS_VARIANTS,
 };
 use crate::error::Result;
-use crate::image::{extend, reserved};
+use crate::memory::{extend, reserved};
 use std::sync::OnceLock;
 
 /// The edges of a cell, and the number of the vertex at the mean of a loop.

@@ -18,7 +18,8 @@ use crate::device::kernels::isosurface::{
     IS_BLOCK, IS_LINES, IS_THREADS, IS_TILE, WARP, isoline_is_job as Job, isoline_is_list as List,
 };
 use crate::error::{Error, Result, human_bytes};
-use crate::image::{Foreground, Image, zeroed};
+use crate::image::{Foreground, Image};
+use crate::memory::zeroed;
 use crate::progress::{Progress, may_cancel, run as run_with_progress};
 use crate::report::Report;
 use std::ops::Range;

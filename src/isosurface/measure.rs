@@ -9,7 +9,8 @@ use crate::device::kernels::isosurface::{
     IS_QUARTER_PI, IS_TERMS,
 };
 use crate::error::Result;
-use crate::image::{Foreground, par_collected, push, zeroed};
+use crate::image::Foreground;
+use crate::memory::{par_collected, push, zeroed};
 use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
 use rayon::prelude::*;

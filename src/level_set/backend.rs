@@ -10,7 +10,8 @@ use crate::device::kernels::level_set::RegionLevels;
 use crate::device::{Context, DeviceNeeds};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, zeroed_image};
+use crate::image::{Image, ImageMut, view_of, view_of_mut, zeroed_image};
+use crate::memory::Array;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -258,17 +259,16 @@ impl Solver {
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
     ) -> Result<()> {
-        let [width, height, depth] = plan.shape;
-        let mut mask = zeroed_image::<u8>((depth, height, width))?;
-        let mut phi = zeroed_image::<f32>(mask.dim())?;
-        self.read_mask(context, mask.view_mut().into(), progress, ticker)?;
+        let mut mask = Array::<u8>::zeroed(plan.voxels())?;
+        let mut phi = Array::<f32>::zeroed(plan.voxels())?;
+        self.read_mask(context, view_of_mut(&mut mask, plan.shape).into(), progress, ticker)?;
         run_with_progress(context.pool(), progress, ticker, || {
-            let distances = phi.as_slice_mut().unwrap_or_default();
-            distance::cpu::signed_into(context, mask.view(), plan.spacing, plan.dimensions, distances, ticker)?;
-            distances.par_iter_mut().for_each(|phi| *phi = phi.clamp(-plan.far, plan.far));
+            let mask = view_of(&mask, plan.shape);
+            distance::cpu::signed_into(context, mask, plan.spacing, plan.dimensions, &mut phi, ticker)?;
+            phi.par_iter_mut().for_each(|phi| *phi = phi.clamp(-plan.far, plan.far));
             Ok(())
         })?;
-        self.write_phi(context, phi.view().into())
+        self.write_phi(context, view_of(&phi, plan.shape).into())
     }
 
     /// Returns the number of tiles that the last iteration updated, and the number of tiles that store φ. `tiles` is the

@@ -6,7 +6,7 @@ use super::types::Counts;
 use super::{Params, Statistics, parameters};
 use crate::device::kernels::level_set::{MAX_OSCILLATION, SQUARE_ONE, SQUARES_SHIFT, StoppingCriterion};
 use crate::error::Result;
-use crate::image::reserve;
+use crate::memory::reserve;
 
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;

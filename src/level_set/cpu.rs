@@ -22,7 +22,8 @@ use crate::device::kernels::level_set::RegionLevels;
 use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Image, collected, on_host, reserved, zeroed};
+use crate::image::{Image, on_host, view_of};
+use crate::memory::{Array, collected, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 pub(super) use edges::Edges;
 use ndarray::{ArrayView3, ArrayViewMut3};
@@ -35,9 +36,9 @@ pub(super) use tiles::Layout;
 /// The pixels of the image in their own type, in the order of φ.
 #[derive(Debug)]
 enum Pixels {
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-    F32(Vec<f32>),
+    U8(Array<u8>),
+    U16(Array<u16>),
+    F32(Array<f32>),
 }
 
 /// The state of a level set in host memory.
@@ -318,14 +319,12 @@ fn prepare(
         Image::F32(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::F32),
         Image::Device(_) => Err(Error::in_cuda_memory("image")),
     })?;
-    let [width, height, depth] = plan.shape;
     let whole = Layout::plain(plan.shape);
     let marks = context.pool().install(|| {
         let device = Err(Error::in_cuda_memory("image"));
         on_host!(Image, mask, view => whole.pack(*view, ticker, |pixel| u8::from(pixel > Default::default())), device)
     })?;
-    let marks = ArrayView3::from_shape((depth, height, width), &marks).unwrap_or_else(|_| unreachable!("its size"));
-    distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, distances, ticker)?;
+    distance::cpu::signed_into(context, view_of(&marks, plan.shape), plan.spacing, plan.dimensions, distances, ticker)?;
     Ok(pixels)
 }
 
@@ -337,8 +336,8 @@ struct Tiled {
     /// True if only the tiles that the front can reach are updated.
     band: bool,
     pixels: Pixels,
-    phi: Vec<f32>,
-    next: Vec<f32>,
+    phi: Array<f32>,
+    next: Array<f32>,
     /// For each tile, the neighbouring tiles that its changes within the band affected in the last iteration, as the bits
     /// of a word; see `tiles::affected_tiles`.
     affected: Vec<u32>,
@@ -364,12 +363,10 @@ impl Tiled {
         if layout.count() > u32::MAX as usize {
             return Err(Error::size(format!("an image of {} tiles is too large for a level set", layout.count())));
         }
-        let mut next = zeroed(layout.count() * layout.tile_voxels())?;
+        let mut next = Array::zeroed(layout.count() * layout.tile_voxels())?;
         let distances = &mut next[..plan.voxels()];
         let pixels = prepare(context, plan, input, mask, &layout, distances, ticker)?;
-        let [width, height, depth] = plan.shape;
-        let distances = ArrayView3::from_shape((depth, height, width), &*distances);
-        let distances = distances.unwrap_or_else(|_| unreachable!("its size"));
+        let distances = view_of(distances, plan.shape);
         let far = plan.far;
         let phi = context.pool().install(|| layout.pack(distances, ticker, |phi| phi.clamp(-far, far)))?;
         Ok(Self {
@@ -529,7 +526,7 @@ impl Tiled {
                         PassKind::Reinitialise(first) => Work::Reinitialise(first),
                     };
                     let task = Task { constants, layout, work, field: phi, index, out };
-                    buffers.with(|buffers| task.run(arch, buffers, $pixels.as_slice()))
+                    buffers.with(|buffers| task.run(arch, buffers, &$pixels[..]))
                 }};
             }
             Some(match pixels {

@@ -38,7 +38,7 @@ use crate::device::kernels::level_set::{
     SQUARE_MAX, SQUARE_ONE, TINY,
 };
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use crate::progress::Ticker;
 
 /// 1/|∇φ| is this factor times [`scaled_rsqrt`] of the squared length of the wide differences, whose length is 2·|∇φ|.

@@ -1,11 +1,16 @@
 //! Values that do not fit into memory, in a file of the system's folder for such files. It has no name, so that nothing is
 //! left of it when the process ends, however that happens.
+//!
+//! # Safety
+//! A mapped file has no name, so nobody else changes or shortens it.
+#![allow(unsafe_code)]
 
 use crate::error::{Error, Result, human_bytes};
 use crate::progress::{Progress, Ticker};
+use memmap2::MmapMut;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The most bytes that are read or written between two checks for cancellation.
 const PIECE_BYTES: usize = 8 << 20;
@@ -64,17 +69,73 @@ impl TemporaryFile {
     }
 }
 
-/// Returns the system's folder for temporary files. An empty TMPDIR counts as none.
+/// Returns a new file of `bytes` zeros that is mapped to memory, and its folder. There is room on the disk for all of it.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is no such room.
+pub(crate) fn mapped(bytes: u64) -> Result<(MmapMut, PathBuf)> {
+    let folder = folder();
+    let made = tempfile::tempfile_in(&folder).and_then(|file| {
+        if is_in_memory(&folder) {
+            return Err(io::Error::other("the folder is in memory itself"));
+        }
+        reserve(&file, bytes)?;
+        // SAFETY: the file has no name; see the module.
+        unsafe { MmapMut::map_mut(&file) }
+    });
+    made.map(|map| (map, folder)).map_err(|why| failed("map", bytes, &why))
+}
+
+/// Makes a new file `bytes` long, and has the system keep room for them on the disk: if there were none when a page is
+/// written, the system would end the process.
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::{fs, io::Errno};
+        match fs::fallocate(file, fs::FallocateFlags::empty(), 0, bytes) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            ended => return Ok(ended?),
+        }
+    }
+    let zeros = vec![0; PIECE_BYTES.min(bytes as usize)];
+    let mut left = bytes;
+    while left > 0 {
+        let piece = &zeros[..left.min(zeros.len() as u64) as usize];
+        (&*file).write_all(piece)?;
+        left -= piece.len() as u64;
+    }
+    Ok(())
+}
+
+/// Tells whether the files of a folder are in memory, as on a RAM disk.
+fn is_in_memory(folder: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::statfs(folder).is_ok_and(|system| [TMPFS, RAMFS].contains(&(system.f_type as u64)));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        false
+    }
+}
+
+/// The numbers of Linux' file systems in memory, in `linux/magic.h`.
+#[cfg(target_os = "linux")]
+const TMPFS: u64 = 0x0102_1994;
+#[cfg(target_os = "linux")]
+const RAMFS: u64 = 0x8584_58f6;
+
+/// Returns the folder for large temporary files: the one that TMPDIR names; else /var/tmp, because /tmp is in memory on some
+/// systems. On Windows it is the system's folder.
 fn folder() -> PathBuf {
-    let named = std::env::temp_dir();
-    if named.as_os_str().is_empty() { "/tmp".into() } else { named }
+    let large = Path::new("/var/tmp");
+    let named = std::env::var_os("TMPDIR").is_some_and(|folder| !folder.is_empty());
+    if cfg!(unix) && !named && large.is_dir() { large.to_owned() } else { std::env::temp_dir() }
 }
 
 fn failed(what: &str, bytes: u64, why: &io::Error) -> Error {
     let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
     Error::memory(format!(
-        "cannot {what} a temporary file of {} ({bytes} bytes) in {} for the values between two passes: {why}; set \
-         {variable} to a folder with as much room, or give an output in memory",
+        "cannot {what} a temporary file of {} ({bytes} bytes) in {}: {why}; set {variable} to a folder with as much room",
         human_bytes(bytes),
         folder().display()
     ))

@@ -4,7 +4,7 @@ use super::row::{PART, Row, values_around};
 use super::scalar::{BACKGROUND, Constants, START_DISTANCE, Voxel, WAY_PARTS, way};
 use super::statistics::{Statistics, Window};
 use crate::error::Result;
-use crate::image::{collected, zeroed};
+use crate::memory::{Array, collected, zeroed};
 use crate::parallel::try_par_copy;
 use crate::progress::Ticker;
 use pulp::Arch;
@@ -120,19 +120,19 @@ pub(super) fn way_factor(iterations: u64) -> f64 {
 
 /// The labels and distances of all voxels.
 struct Fields {
-    labels: Vec<u32>,
-    distances: Vec<f32>,
+    labels: Array<u32>,
+    distances: Array<f32>,
 }
 
 impl Fields {
     fn new(voxels: usize) -> Result<Self> {
-        Ok(Self { labels: zeroed(voxels)?, distances: zeroed(voxels)? })
+        Ok(Self { labels: Array::zeroed(voxels)?, distances: Array::zeroed(voxels)? })
     }
 }
 
 /// The result of the fronts' movement.
 pub(super) struct Moved {
-    pub labels: Vec<u32>,
+    pub labels: Array<u32>,
     pub statistics: Statistics,
     pub iterations: u64,
     pub converged: bool,
@@ -145,9 +145,9 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let voxels = starts.len();
     let mut fields = Fields::new(voxels)?;
     let mut next = Fields::new(voxels)?;
-    let mut changes = zeroed::<u8>(voxels)?;
+    let mut changes = Array::<u8>::zeroed(voxels)?;
     // The labels at the last test of the fronts.
-    let mut judged = zeroed::<u32>(voxels)?;
+    let mut judged = Array::<u32>::zeroed(voxels)?;
     try_par_copy(&mut judged, starts, ticker)?;
     try_par_copy(&mut fields.labels, starts, ticker)?;
     start_distances(plan, &mut fields, ticker)?;

@@ -12,10 +12,10 @@ use crate::device::kernels::objects::{
     isoline_ob_score as DeviceScore,
 };
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::image::view_of;
+use crate::memory::{Array, zeroed};
 use crate::progress::Ticker;
 use crate::report::Report;
-use ndarray::ArrayView3;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -195,7 +195,7 @@ impl<'a> Fronts<'a> {
 
     /// Queues the copy of bytes to the start of a buffer. The bytes may change as soon as this returns.
     fn upload(&self, bytes: &[u8], to: &Buffer, ticker: &Ticker) -> Result<()> {
-        let row = ArrayView3::from_shape((1, 1, bytes.len()), bytes).unwrap_or_else(|_| unreachable!("one row"));
+        let row = view_of(bytes, [bytes.len(), 1, 1]);
         let to = DeviceRows { stream: &self.stream, side: to.side(0), pitch: bytes.len() };
         self.cuda.transfer().upload_views(self.context.pool(), vec![(row, to)], ticker)
     }
@@ -306,9 +306,9 @@ impl<'a> Fronts<'a> {
     }
 
     /// Downloads the labels and the statistics of the objects.
-    fn read(&self, ticker: &Ticker) -> Result<(Vec<u32>, Statistics)> {
+    fn read(&self, ticker: &Ticker) -> Result<(Array<u32>, Statistics)> {
         let (transfer, pool) = (self.cuda.transfer(), self.context.pool());
-        let mut labels = zeroed::<u32>(self.plan.grid.shape.iter().product())?;
+        let mut labels = Array::<u32>::zeroed(self.plan.grid.shape.iter().product())?;
         let mut words = zeroed::<u64>((self.plan.objects + 1) * size_of::<Sums>() / size_of::<u64>())?;
         // Copy as bytes, because that code is already compiled for images.
         let lists: [(_, &mut [u8]); 2] = [

@@ -9,7 +9,7 @@
 use super::cpu::Grid;
 use crate::device::PerThread;
 use crate::error::Result;
-use crate::image::{push, resize, zeroed};
+use crate::memory::{Array, push, resize};
 use crate::parallel::{try_par_copy, try_par_each, try_par_parts};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut2, Axis};
@@ -28,13 +28,13 @@ pub(super) fn depths(
     values: &[f32],
     threshold: f64,
     ticker: &Ticker,
-) -> Result<Vec<f32>> {
+) -> Result<Array<f32>> {
     let used = || (0..3).filter(|axis| grid.shape[*axis] > 1);
     // Lengths are in units of the smallest spacing, so that their squares fit f32.
     let unit = used().map(|axis| spacing[axis]).fold(f64::INFINITY, f64::min);
-    let mut depths = zeroed::<f32>(values.len())?;
+    let mut depths = Array::<f32>::zeroed(values.len())?;
     try_par_parts(&mut depths, ticker, |_, depths| depths.fill(f32::INFINITY))?;
-    let mut field = zeroed::<f32>(values.len())?;
+    let mut field = Array::<f32>::zeroed(values.len())?;
     for axis in used() {
         try_par_copy(&mut field, values, ticker)?;
         let step = spacing[axis] / unit;
@@ -215,8 +215,8 @@ mod tests {
     fn nan_is_outside_and_an_image_without_a_crossing_has_no_end() {
         let grid = Grid { shape: [4, 1, 1], margin: [1; 3] };
         let depths = |values: [f32; 4]| depths(&grid, [2.0; 3], &values, 1.0, &Ticker::new("test")).unwrap();
-        assert_eq!(depths([5.0, 5.0, f32::NAN, 0.0]), [3.0, 1.0, 0.0, 0.0]);
-        assert_eq!(depths([5.0; 4]), [f32::INFINITY; 4]);
-        assert_eq!(depths([0.0; 4]), [0.0; 4]);
+        assert_eq!(depths([5.0, 5.0, f32::NAN, 0.0])[..], [3.0, 1.0, 0.0, 0.0]);
+        assert_eq!(depths([5.0; 4])[..], [f32::INFINITY; 4]);
+        assert_eq!(depths([0.0; 4])[..], [0.0; 4]);
     }
 }

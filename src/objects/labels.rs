@@ -3,7 +3,8 @@
 use super::LARGEST_LABEL;
 use super::scalar::BACKGROUND;
 use crate::error::{Error, ErrorKind, Result, number};
-use crate::image::{Image, PixelType, collected, zeroed};
+use crate::image::{Image, PixelType};
+use crate::memory::{Array, collected, zeroed};
 use crate::parallel::try_par_parts;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, s};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 /// The labels of the starts, converted to indices of objects in the order of the labels.
 pub(super) struct Labels {
     /// The index of each voxel's object, from 1; 0 is none.
-    pub indices: Vec<u32>,
+    pub indices: Array<u32>,
     /// The label of each index.
     pub values: Vec<u32>,
 }
@@ -38,7 +39,7 @@ impl Labels {
     }
 
     /// Returns the labels of automatic starts, which equal their indices.
-    pub(super) fn counted((indices, count): (Vec<u32>, u32), output: PixelType) -> Result<Self> {
+    pub(super) fn counted((indices, count): (Array<u32>, u32), output: PixelType) -> Result<Self> {
         Self::check_output(count as usize, output)?;
         Ok(Self { indices, values: collected(0..count + 1)? })
     }
@@ -68,7 +69,7 @@ impl Labels {
         ticker: &Ticker,
         label: impl Fn(T) -> Result<u32> + Sync,
     ) -> Result<Self> {
-        let mut indices = zeroed::<u32>(view.len())?;
+        let mut indices = Array::<u32>::zeroed(view.len())?;
         let (_, height, width) = view.dim();
         let largest = AtomicU32::new(0);
         indices.par_chunks_mut(width).enumerate().try_for_each(|(row, indices)| {
@@ -99,7 +100,7 @@ impl Labels {
         for label in 1..=largest {
             if is_used[label].load(Relaxed) != 0 {
                 index_of[label] = values.len() as u32;
-                crate::image::push(&mut values, label as u32)?;
+                crate::memory::push(&mut values, label as u32)?;
             }
         }
         try_par_parts(&mut indices, ticker, |_, indices| {

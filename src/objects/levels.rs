@@ -2,8 +2,9 @@
 
 use super::{Foreground, Params};
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType, zeroed};
+use crate::image::{Image, PixelType};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
+use crate::memory::Array;
 use crate::pixel_range::Measure;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, s};
@@ -19,7 +20,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// Returns the levels of the image's pixels, and their scale.
-    pub(super) fn apply(input: &Image<'_>, params: &Params, ticker: &Ticker) -> Result<(Vec<u16>, Self)> {
+    pub(super) fn apply(input: &Image<'_>, params: &Params, ticker: &Ticker) -> Result<(Array<u16>, Self)> {
         let below = params.foreground == Foreground::Below;
         let integers = |largest: u16| {
             let [first, per_level] = if below { [f64::from(largest), -1.0] } else { [0.0, 1.0] };
@@ -64,8 +65,8 @@ fn packed<T: Copy + Send + Sync>(
     view: ArrayView3<'_, T>,
     ticker: &Ticker,
     convert: impl Fn(T) -> u16 + Sync,
-) -> Result<Vec<u16>> {
-    let mut levels = zeroed::<u16>(view.len())?;
+) -> Result<Array<u16>> {
+    let mut levels = Array::<u16>::zeroed(view.len())?;
     let (_, height, width) = view.dim();
     levels.par_chunks_mut(width).enumerate().try_for_each(|(row, levels)| {
         let pixels = view.slice(s![row / height, row % height, ..]);

@@ -39,9 +39,10 @@ use crate::device::{Context, DeviceNeeds, in_host_memory};
 use crate::error::{Error, Result, number};
 pub use crate::image::Foreground;
 use crate::image::{
-    ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, collected, on_host,
+    ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, on_host,
     smallest_and_largest, write_packed,
 };
+use crate::memory::collected;
 use crate::parameter::{FOREGROUNDS, check_scaling};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;

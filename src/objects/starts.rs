@@ -5,7 +5,8 @@ use super::cpu::Grid;
 use super::depth::depths;
 use super::scalar::BACKGROUND;
 use crate::error::Result;
-use crate::image::{Image, push, sort_while, zeroed};
+use crate::image::Image;
+use crate::memory::{Array, push, sort_while, zeroed};
 use crate::parallel::{try_par_copy, try_par_parts};
 use crate::progress::Ticker;
 use ndarray::s;
@@ -35,9 +36,9 @@ pub(super) fn automatic(
     threshold: Option<f64>,
     levels: &[u16],
     ticker: &Ticker,
-) -> Result<(Vec<u32>, u32)> {
+) -> Result<(Array<u32>, u32)> {
     let [width, height, _] = grid.shape;
-    let mut smooth = zeroed::<f32>(levels.len())?;
+    let mut smooth = Array::<f32>::zeroed(levels.len())?;
     try_par_parts(&mut smooth, ticker, |first, values| {
         values.iter_mut().zip(&levels[first..]).for_each(|(value, level)| *value = f32::from(*level));
     })?;
@@ -60,7 +61,7 @@ pub(super) fn automatic(
     let smooth = smoothed(params, grid, smooth, params.smallest_spacing(), ticker)?;
     let peaks = peaks(params, grid, &depths, &smooth, ticker)?;
     drop(smooth);
-    let mut starts = zeroed::<u32>(levels.len())?;
+    let mut starts = Array::<u32>::zeroed(levels.len())?;
     // Every maximum gets its own voxel, even if the ball of another one covers it.
     peaks.iter().enumerate().for_each(|(index, peak)| starts[*peak] = index as u32 + 1);
     let largest = (0..3).filter(|axis| grid.shape[*axis] > 1).map(|axis| params.spacing[axis]).fold(0.0, f64::max);
@@ -77,12 +78,12 @@ pub(super) fn automatic(
 }
 
 /// Returns values smoothed by a Gaussian.
-fn smoothed(params: &Params, grid: &Grid, values: Vec<f32>, sigma: f64, ticker: &Ticker) -> Result<Vec<f32>> {
+fn smoothed(params: &Params, grid: &Grid, values: Array<f32>, sigma: f64, ticker: &Ticker) -> Result<Array<f32>> {
     if sigma == 0.0 {
         return Ok(values);
     }
     let mut values = values;
-    let mut other = zeroed::<f32>(values.len())?;
+    let mut other = Array::<f32>::zeroed(values.len())?;
     let [width, height, _] = grid.shape;
     for axis in (0..3).filter(|axis| grid.shape[*axis] > 1) {
         let sigma = sigma / params.spacing[axis];
@@ -177,7 +178,8 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], smooth: &[f32], ticker: &
     sort_while(&mut order, ticker, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
     // A union-find forest: for each voxel, 1 plus the next voxel towards the maximum of its part; 0 if it has not been
     // added. A maximum points to itself.
-    let mut towards = zeroed::<usize>(depths.len())?;
+    let mut towards = Array::<usize>::zeroed(depths.len())?;
+    let towards = &mut *towards;
     let mut peaks = Vec::new();
     for (done, &(height, place)) in order.iter().enumerate() {
         if done % PART == 0 {
@@ -190,7 +192,7 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], smooth: &[f32], ticker: &
             if towards[neighbour] == NOT_ADDED {
                 return;
             }
-            let root = root(&mut towards, neighbour);
+            let root = root(towards, neighbour);
             if root == main || others[..count].contains(&root) {
                 return;
             }

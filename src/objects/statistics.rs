@@ -7,7 +7,7 @@ use crate::device::kernels::objects::{
     OB_FIRST_ROUNDS as FIRST_ROUNDS, OB_SAMPLES as SAMPLES, OB_SMALLEST_SHIFT as SMALLEST_SHIFT,
 };
 use crate::error::Result;
-use crate::image::{collected, zeroed};
+use crate::memory::{collected, zeroed};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

@@ -2,7 +2,7 @@
 
 use super::polygon::{Bounds, Node};
 use crate::error::Result;
-use crate::image::push;
+use crate::memory::push;
 use crate::progress::Ticker;
 
 /// Returns a polygon within `bounds` that contains the same pixels of `bounds` as the polygon `nodes`; it is empty if there

@@ -5,7 +5,7 @@ use super::search::{Plan, Target};
 use super::{MOVING, Params, Status, Watch};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::try_par_collected;
+use crate::memory::try_par_collected;
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;

@@ -3,7 +3,7 @@
 
 use super::polygon::{Bounds, Node, folds, intersect, side, twice_area};
 use crate::error::Result;
-use crate::image::reserved;
+use crate::memory::reserved;
 
 /// The boxes of a polygon's edges, and its area.
 #[derive(Debug)]

@@ -59,7 +59,9 @@ pub use sums::RegionSum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType, check_shapes, check_type, collected, push, reserved, try_par_indexed, zeroed};
+use crate::image::{Image, PixelType, check_shapes, check_type};
+use crate::memory::{collected, push, reserved, zeroed};
+use crate::parallel::try_par_indexed;
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use crate::slice_io::{Input, Output};

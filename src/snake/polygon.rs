@@ -7,7 +7,7 @@
 use super::clip::clip;
 use super::sweep;
 use crate::error::{Error, Result};
-use crate::image::reserved;
+use crate::memory::reserved;
 use crate::progress::Ticker;
 
 /// The largest absolute coordinate of a caller's node. It keeps products of differences within 63 bits.

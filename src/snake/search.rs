@@ -23,7 +23,7 @@ use super::sums::{Level, RegionSum, RowPrefixSums, TASK};
 use super::territory::Territory;
 use super::{Schedule, Status};
 use crate::error::Result;
-use crate::image::{collected, par_collected, reserved, resize, try_collected};
+use crate::memory::{collected, par_collected, reserved, resize, try_collected};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::iter::StepBy;

@@ -3,7 +3,7 @@
 use super::params::automatic_spacing;
 use super::polygon::{Node, Polygons, check_coordinates};
 use crate::error::{Error, Result, number};
-use crate::image::reserved;
+use crate::memory::reserved;
 use crate::progress::Ticker;
 
 /// Control points are moved outwards from the nodes by this share of the nodes' second difference. A quadratic B-spline

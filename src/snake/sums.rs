@@ -15,7 +15,7 @@ use super::polygon::{Bounds, Node};
 use super::territory::{Run, Territory};
 use crate::device::kernels::snake::SECTOR_BYTES;
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;

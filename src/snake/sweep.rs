@@ -8,7 +8,7 @@
 
 use super::polygon::{Node, intersect, side};
 use crate::error::Result;
-use crate::image::{reserved, zeroed};
+use crate::memory::{reserved, zeroed};
 use std::cmp::Ordering;
 
 /// The order in which the line meets nodes.

@@ -3,7 +3,7 @@
 
 use super::unavailable;
 use crate::error::Result;
-use crate::image::reserved;
+use crate::memory::reserved;
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Mutex;

@@ -9,11 +9,10 @@
 
 use super::memory::bind_to_free;
 use super::{Cuda, failed};
-use crate::device::STACK_SIZE;
 use crate::device::buffer_pool::Bytes;
 use crate::error::Result;
-use crate::huge_pages::HUGE_PAGE;
-use crate::image::zeroed;
+use crate::memory::Array;
+use crate::memory::pages::{HUGE_PAGE, make_pages};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CU_MEMHOSTREGISTER_PORTABLE};
 use std::ffi::c_void;
@@ -24,20 +23,14 @@ use std::sync::{Arc, Mutex};
 /// so no other memory is locked with it.
 const GRANULE: usize = 1 << 16;
 
-/// The smallest page of any system.
-const PAGE: usize = 4096;
-
-/// The most threads that touch the pages of memory before it is locked.
-const MAX_THREADS: usize = 8;
-
 /// Memory that the driver failed to unlock. The driver still considers it locked, so it is never freed, lest its addresses
 /// be reused.
-static STILL_LOCKED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+static STILL_LOCKED: Mutex<Vec<Array<u8>>> = Mutex::new(Vec::new());
 
 /// Host memory for images, aligned to pages, or to huge pages if it is large.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
-    memory: Vec<u8>,
+    memory: Array<u8>,
     /// The part of `memory` that the caller gets.
     used: Range<usize>,
     /// The context of the device that has page-locked it.
@@ -48,7 +41,7 @@ impl HostMemory {
     /// Allocates at least `bytes` zero bytes. The caller has checked that this many can be addressed.
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let (unit, rounded) = (Self::unit(bytes), Self::rounded(bytes));
-        let memory: Vec<u8> = zeroed(rounded + unit)?;
+        let memory = Array::<u8>::zeroed(rounded + unit)?;
         let first = memory.as_ptr().align_offset(unit);
         Ok(Self { memory, used: first..first + rounded, locked_by: None })
     }
@@ -121,26 +114,6 @@ impl Drop for HostMemory {
             }
         }
     }
-}
-
-/// Touches every page, on several threads, so that the system makes the pages.
-fn make_pages(memory: &mut [u8]) {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS);
-    let share = memory.len().div_ceil(threads).next_multiple_of(HUGE_PAGE);
-    let touch = |part: &mut [u8]| {
-        for page in part.chunks_mut(PAGE) {
-            // Write the byte back unchanged, because the memory may be reused.
-            page[0] = std::hint::black_box(page[0]);
-        }
-    };
-    let (own, others) = memory.split_at_mut(share.min(memory.len()));
-    std::thread::scope(|scope| {
-        for part in others.chunks_mut(share) {
-            // If a thread cannot be started, the driver makes its pages.
-            let _ = std::thread::Builder::new().stack_size(STACK_SIZE).spawn_scoped(scope, move || touch(part));
-        }
-        touch(own);
-    });
 }
 
 /// With `apart`, the child of a fork gets zeros instead of this memory; otherwise it gets a copy as usual. If a child

@@ -7,11 +7,10 @@
 
 use super::{Cuda, DeviceRows, Stream, Transfer, failed};
 use crate::error::{Error, ErrorKind, Result, human_bytes};
-use crate::image::{DevicePixels, Image, ImageMut, PixelType};
+use crate::image::{DevicePixels, Image, ImageMut, PixelType, view_of_mut};
 use crate::progress::Ticker;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
 use cudarc::driver::{CudaContext, DriverError};
-use ndarray::ArrayViewMut3;
 use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -550,9 +549,8 @@ impl DeviceImage {
             ));
         }
         let [width, height, depth] = self.shape;
-        let mut values = crate::image::zeroed(width * height * depth)?;
-        let view = ArrayViewMut3::from_shape((depth, height, width), &mut values);
-        let view = view.unwrap_or_else(|_| unreachable!("as many values as pixels"));
+        let mut values = crate::memory::zeroed(width * height * depth)?;
+        let view = view_of_mut(&mut values, self.shape);
         let from = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch: width * size_of::<T>() };
         self.transfer.bind()?;
         self.transfer.download_views(&self.pool, vec![(view, from)], &Ticker::of_copies())?;

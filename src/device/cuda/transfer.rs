@@ -13,8 +13,8 @@ mod parts;
 use super::memory::PageLocked;
 use super::{Event, Side, Stream, is_pinned};
 use crate::error::Result;
-use crate::huge_pages;
-use crate::image::{Image, ImageMut, extend, on_host};
+use crate::image::{Image, ImageMut, on_host, view_of_mut};
+use crate::memory::{extend, pages};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use cudarc::driver::CudaContext;
@@ -387,8 +387,8 @@ impl Transfer {
         if to.is_empty() {
             return Ok(());
         }
-        let (pitch, shape) = (size_of_val(to), (1, 1, to.len()));
-        let to = ArrayViewMut3::from_shape(shape, to).unwrap_or_else(|_| unreachable!("one row"));
+        let (pitch, shape) = (size_of_val(to), [to.len(), 1, 1]);
+        let to = view_of_mut(to, shape);
         self.download_views(pool, vec![(to, DeviceRows { stream, side, pitch })], ticker)
     }
 
@@ -421,7 +421,7 @@ impl Transfer {
         let (mut views, mut from) = (Vec::new(), Vec::new());
         for (mut view, rows) in staged {
             if let Some(values) = view.as_slice_mut() {
-                huge_pages::advise(values);
+                pages::advise(values);
             }
             from.push((rows, view.dim().1));
             let shape = view.dim();

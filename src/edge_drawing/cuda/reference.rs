@@ -6,9 +6,10 @@ use super::{Buffers, Call};
 use crate::device::cuda::{DeviceRows, Pipeline, Slot};
 use crate::device::upload_slice;
 use crate::error::Result;
-use crate::image::{ImageMut, PixelType, write_packed, zeroed};
+use crate::image::{ImageMut, PixelType, view_of_mut, write_packed};
+use crate::memory::zeroed;
 use crate::progress::{self, Ticker};
-use ndarray::{ArrayViewMut3, s};
+use ndarray::s;
 use rayon::prelude::*;
 
 /// The host memory for linking one slice.
@@ -93,8 +94,7 @@ impl Call<'_, '_> {
         pipeline.wait(&slot.times, slice, 0.9)?;
         let [width, height] = [self.layout.width, self.layout.height];
         let words = workspace.scratch.words(width * height)?;
-        let words = ArrayViewMut3::from_shape((1, height, width), words);
-        let words = words.unwrap_or_else(|_| unreachable!("as many words as pixels"));
+        let words = view_of_mut(words, [width, height, 1]);
         let pitch = self.layout.map_pitch() * size_of::<W>();
         let from = DeviceRows { stream: &slot.stream, side: slot.buffers.map.side(0), pitch };
         self.cuda.transfer().download_views(self.context.pool(), vec![(words, from)], &pipeline.ticker)?;

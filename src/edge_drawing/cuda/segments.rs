@@ -8,7 +8,7 @@ use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
 use crate::device::kernels::edge_drawing::SEGMENT_VOTES;
 use crate::edge_drawing::Segments;
 use crate::error::{Error, Result};
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use std::sync::Arc;

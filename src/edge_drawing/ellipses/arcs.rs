@@ -6,7 +6,8 @@ use super::super::segments::{Segment, Segments};
 use super::fit::{Fit, Shape, order};
 use super::{Shapes, Slice};
 use crate::error::Result;
-use crate::image::{collected, extend, push, reserved, try_par_indexed};
+use crate::memory::{collected, extend, push, reserved};
+use crate::parallel::try_par_indexed;
 use std::f64::consts::{PI, SQRT_2};
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use super::super::edge_map::WORD;
 use super::{Plane, STRIP};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 
 /// The number of rows of bits for the exits of a strip, which are the pixels above or below it at which its traces arrive.
 /// Each heading has a row of its own: first those for the row above the strip, then those for the row below.

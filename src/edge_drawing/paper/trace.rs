@@ -3,7 +3,7 @@
 use super::super::edge_map::WORD;
 use super::{Plane, Planes, STRIP, strip};
 use crate::error::Result;
-use crate::image::reserve;
+use crate::memory::reserve;
 use crate::progress::Ticker;
 
 /// A pixel and the heading of a trace.

@@ -5,7 +5,7 @@ use crate::device::{self, PooledBuffer};
 use crate::edge_drawing::gradient::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
-use crate::image::{collected, par_collected, resize};
+use crate::memory::{collected, par_collected, resize};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 

@@ -3,7 +3,7 @@
 use super::assemble::{self, ROOT, Trace};
 use super::{ANCHOR_ONLY, EDGE, STATE, Trees, Word};
 use crate::error::Result;
-use crate::image::reserve;
+use crate::memory::reserve;
 use crate::progress::Ticker;
 use std::hint::select_unpredictable;
 

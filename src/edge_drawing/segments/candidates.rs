@@ -8,7 +8,7 @@
 use super::super::edge_map::{EdgeMap, WORD, three_bits};
 use super::planes::{Around, Plane, linked};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use std::ops::Range;
 
 /// The largest number of erosions. Each costs two passes over the map.

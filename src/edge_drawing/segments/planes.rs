@@ -2,7 +2,7 @@
 
 use super::super::edge_map::EdgeMap;
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::zeroed;
 use std::ops::Range;
 
 /// One bit for each pixel of a band and of some rows above and below it. Bits outside the image are 0.

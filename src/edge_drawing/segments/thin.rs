@@ -15,7 +15,7 @@ use super::super::edge_map::{EdgeMap, WORD};
 use super::planes::{Around, Plane};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::Result;
-use crate::image::{collected, par_collected, zeroed};
+use crate::memory::{collected, par_collected, zeroed};
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;

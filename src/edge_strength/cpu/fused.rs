@@ -19,7 +19,7 @@ use super::super::prepare::InputPixels;
 use super::super::{FLUSH_THRESHOLD, Plan, is_flushed};
 use crate::device::{BufferPool, PerThread, PooledBuffer};
 use crate::error::Result;
-use crate::image::reserved;
+use crate::memory::reserved;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use planes::PlaneTask;

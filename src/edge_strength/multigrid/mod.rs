@@ -32,8 +32,8 @@ mod tests;
 mod tile;
 
 use super::Outcome;
-use super::prepare::zeroed;
 use crate::error::Result;
+use crate::memory::Array;
 use crate::parallel::{try_par_copy, try_par_parts};
 use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
@@ -86,7 +86,7 @@ pub(super) fn solve(
     let mut start = CycleStart::Values;
     if let Some(first) = first_guess(levels.iter().map(|level| &level.grid)) {
         let Level { values, fixed, .. } = &mut levels[first];
-        values.iter_mut().zip(&*fixed).for_each(|(value, &fixed)| *value = f32::from(fixed));
+        values.iter_mut().zip(fixed.iter()).for_each(|(value, &fixed)| *value = f32::from(fixed));
         for index in (1..=first).rev() {
             cycle(&mut levels[index..], start, &tiles, ticker)?;
             start = CycleStart::Guess;
@@ -106,13 +106,13 @@ pub(super) fn solve(
 /// A grid with its fields.
 struct Level {
     grid: Grid,
-    fixed: Vec<u8>,
+    fixed: Array<u8>,
     /// The values of v on the finest grid; on the others the correction of the next finer grid.
-    values: Vec<f32>,
+    values: Array<f32>,
     /// The values after the first smoothing.
-    smoothed: Vec<f32>,
+    smoothed: Array<f32>,
     /// The right-hand side; empty, which means zero, on the finest grid.
-    right: Vec<f32>,
+    right: Array<f32>,
 }
 
 /// Makes the fields of the grids, finest first, up to the last grid with free cells.
@@ -121,7 +121,7 @@ fn levels(fixed: &[u8], grids: Vec<Grid>, ticker: &Ticker) -> Result<Vec<Level>>
     for grid in grids {
         let fixed = match levels.last() {
             None => {
-                let mut copy = zeroed(fixed.len())?;
+                let mut copy = Array::zeroed(fixed.len())?;
                 try_par_copy(&mut copy, fixed, ticker)?;
                 copy
             }
@@ -131,8 +131,8 @@ fn levels(fixed: &[u8], grids: Vec<Grid>, ticker: &Ticker) -> Result<Vec<Level>>
             break;
         }
         let cells = fixed.len();
-        let right = if levels.is_empty() { Vec::new() } else { zeroed(cells)? };
-        levels.push(Level { grid, fixed, values: zeroed(cells)?, smoothed: zeroed(cells)?, right });
+        let right = if levels.is_empty() { Array::default() } else { Array::zeroed(cells)? };
+        levels.push(Level { grid, fixed, values: Array::zeroed(cells)?, smoothed: Array::zeroed(cells)?, right });
     }
     Ok(levels)
 }
@@ -152,8 +152,8 @@ fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
 }
 
 /// Returns the mask of the coarse grid: a cell is fixed if any of its children is.
-fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3], ticker: &Ticker) -> Result<Vec<u8>> {
-    let mut cells: Vec<u8> = zeroed(coarse.iter().product())?;
+fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3], ticker: &Ticker) -> Result<Array<u8>> {
+    let mut cells: Array<u8> = Array::zeroed(coarse.iter().product())?;
     cells.par_chunks_mut(coarse[0]).enumerate().try_for_each(|(row, cells)| {
         ticker.check()?;
         for z in children(row / coarse[1], coarse[2], fine[2]) {

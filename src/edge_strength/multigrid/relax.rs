@@ -4,7 +4,7 @@
 use super::tile::Tile;
 use super::{Grid, Problem, Source, stride};
 use crate::error::Result;
-use crate::image::{collected, push, resize};
+use crate::memory::{collected, push, resize};
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;

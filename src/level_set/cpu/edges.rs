@@ -8,11 +8,11 @@ use super::Plan;
 use super::tiles::Layout;
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, on_host, reserved, zeroed};
+use crate::image::{Image, on_host, view_of};
 use crate::level_set::plan::EdgePlan;
 use crate::level_set::scalar::Edge;
+use crate::memory::{Array, reserved, zeroed};
 use crate::progress::Ticker;
-use ndarray::ArrayView3;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -29,9 +29,9 @@ pub(in crate::level_set) struct Edges {
     /// The contrast K; for slices, the K of the first slice.
     pub contrast: f64,
     /// g.
-    stopping: Vec<f32>,
+    stopping: Array<f32>,
     /// ∇g along x, y and, of a volume, z.
-    slope: Vec<Vec<f32>>,
+    slope: Vec<Array<f32>>,
 }
 
 /// The edge-stopping function and its slope at consecutive voxels.
@@ -52,16 +52,12 @@ impl Edges {
         ticker: &Ticker,
     ) -> Result<Self> {
         context.pool().install(|| {
-            let [width, height, depth] = plan.shape;
-            let packed = |values: &[f32]| {
-                let view = ArrayView3::from_shape((depth, height, width), values);
-                layout.pack(view.unwrap_or_else(|_| unreachable!("its size")), ticker, |value| value)
-            };
+            let packed = |values: &[f32]| layout.pack(view_of(values, plan.shape), ticker, |value| value);
             let grid = Grid { plan, ticker };
             let image = Layout::plain(plan.shape);
             let device = Err(Error::in_cuda_memory("image"));
             let mut smooth = on_host!(Image, input, view => image.pack(*view, ticker, f32::from), device)?;
-            let mut other = zeroed(smooth.len())?;
+            let mut other = Array::zeroed(smooth.len())?;
             for axis in 0..grid.axes() {
                 let taps = gaussian(edges.sigma / plan.spacing[axis]);
                 grid.fill(&mut other, |row, to| grid.convolve(&smooth, axis, &taps, row, to))?;
@@ -76,7 +72,7 @@ impl Edges {
                 }
             })?;
             // Each slice has its own contrast.
-            let images = if plan.constants.volume { 1 } else { depth };
+            let images = if plan.constants.volume { 1 } else { plan.shape[2] };
             let mut contrasts = reserved(images)?;
             for gradients in other.chunks_mut(plan.voxels() / images) {
                 ticker.check()?;

@@ -4,17 +4,18 @@ use super::edges::Edges;
 use super::{Pixels, prepare, scalar};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::{Image, zeroed};
+use crate::image::Image;
 use crate::level_set::cpu::tiles::Layout;
 use crate::level_set::plan::Plan;
 use crate::level_set::types::Counts;
+use crate::memory::Array;
 use crate::progress::Ticker;
 
 #[derive(Debug)]
 pub(super) struct Plain {
     pub pixels: Pixels,
-    pub phi: Vec<f32>,
-    next: Vec<f32>,
+    pub phi: Array<f32>,
+    next: Array<f32>,
     /// For each tile, true if the reinitialisation under way updates it.
     reinitialised_tiles: Vec<bool>,
 }
@@ -27,13 +28,13 @@ impl Plain {
         mask: &Image<'_>,
         ticker: &Ticker,
     ) -> Result<Self> {
-        let mut phi = zeroed(plan.voxels())?;
+        let mut phi = Array::zeroed(plan.voxels())?;
         let pixels = prepare(context, plan, input, mask, &Layout::plain(plan.shape), &mut phi, ticker)?;
         for row in phi.chunks_mut(plan.shape[0]) {
             ticker.check()?;
             row.iter_mut().for_each(|phi| *phi = phi.clamp(-plan.far, plan.far));
         }
-        Ok(Self { pixels, phi, next: zeroed(plan.voxels())?, reinitialised_tiles: Vec::new() })
+        Ok(Self { pixels, phi, next: Array::zeroed(plan.voxels())?, reinitialised_tiles: Vec::new() })
     }
 
     pub(super) fn iterate(&mut self, plan: &Plan, edges: Option<&Edges>, ticker: &Ticker) -> Result<Counts> {

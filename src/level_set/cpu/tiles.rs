@@ -4,7 +4,7 @@
 
 use crate::device::kernels::level_set::{AFFECTED_SIDE, BAND_REACH, OWN_TILE, TILE_AFTER, TILE_BEFORE};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::memory::Array;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -173,12 +173,12 @@ impl Layout {
         view: ArrayView3<'_, T>,
         ticker: &Ticker,
         convert: impl Fn(T) -> U + Sync,
-    ) -> Result<Vec<U>>
+    ) -> Result<Array<U>>
     where
         T: Copy + Sync,
-        U: bytemuck::Zeroable + Send,
+        U: bytemuck::Pod + Send,
     {
-        let mut packed = zeroed(self.count() * self.tile_voxels())?;
+        let mut packed = Array::zeroed(self.count() * self.tile_voxels())?;
         let slab = self.tiles[0] * self.tiles[1] * self.tile_voxels();
         packed.par_chunks_mut(slab).enumerate().for_each(|(slab, packed)| {
             let z0 = slab * self.tile[2];

@@ -2,7 +2,7 @@
 
 use super::{Object, median};
 use crate::error::Result;
-use crate::image::{collected, extend};
+use crate::memory::{collected, extend};
 use std::ops::Range;
 
 /// The share of pixels at each end of the histogram that are clamped to the last value within it.

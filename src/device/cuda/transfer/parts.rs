@@ -1,7 +1,7 @@
 //! The parts of an image that are copied one by one.
 
 use crate::error::Result;
-use crate::image::{extend, push};
+use crate::memory::{extend, push};
 use ndarray::Axis;
 
 /// The position of a part of an image that fits into a staging buffer: its first slice, row and column. A part is whole

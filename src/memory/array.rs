@@ -1,0 +1,117 @@
+//! Arrays of volumes. Where the memory does not suffice, an array is in a temporary file that is mapped to memory: the system
+//! moves its pages between memory and disk.
+
+use super::file;
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use memmap2::MmapMut;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// The least size of an array in a file.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// The least memory that an array of this size leaves for lists, which cannot be in files.
+const ROOM_FOR_LISTS: u64 = 16 << 20;
+
+/// A value for each voxel.
+#[derive(Debug)]
+pub(crate) struct Array<T>(Place<T>);
+
+#[derive(Debug)]
+enum Place<T> {
+    Memory(Vec<T>),
+    File(MmapMut, PhantomData<T>),
+}
+
+impl<T: Pod + Send> Array<T> {
+    /// Returns an array of zeros, in memory if there is room for it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is room for it neither in memory nor in a file.
+    pub(crate) fn zeroed(count: usize) -> Result<Self> {
+        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+        let room = if bytes < FILE_BYTES { Ok(()) } else { check_room(bytes) };
+        match room.and_then(|()| super::zeroed(count)) {
+            Ok(values) => Ok(Self(Place::Memory(values))),
+            Err(error) => Self::in_file(count, error),
+        }
+    }
+
+    /// Returns an array of zeros in a file, unless it is small; `no_memory` says why it cannot be in memory.
+    fn in_file(count: usize, no_memory: Error) -> Result<Self> {
+        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+        if bytes < FILE_BYTES {
+            return Err(no_memory);
+        }
+        let (map, folder) = file::mapped(bytes)
+            .map_err(|no_file| Error::memory(format!("{}; also, {}", no_memory.message(), no_file.message())))?;
+        log::warn!(
+            "{}; a temporary file in {} is used instead, which takes longer",
+            no_memory.message(),
+            folder.display()
+        );
+        Ok(Self(Place::File(map, PhantomData)))
+    }
+}
+
+/// Returns an error unless there is memory for an array of `bytes` bytes, and for lists beside it.
+fn check_room(bytes: u64) -> Result<()> {
+    let all = bytes.saturating_add((bytes / 4).max(ROOM_FOR_LISTS));
+    super::reserved::<u8>(usize::try_from(all).unwrap_or(usize::MAX)).map(drop)
+}
+
+impl<T> Default for Array<T> {
+    /// Returns an array without values.
+    fn default() -> Self {
+        Self(Place::Memory(Vec::new()))
+    }
+}
+
+impl<T: Pod> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Place::Memory(values) => values,
+            Place::File(map, _) => bytemuck::cast_slice(map),
+        }
+    }
+}
+
+impl<T: Pod> DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Place::Memory(values) => values,
+            Place::File(map, _) => bytemuck::cast_slice_mut(map),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_memory() -> Error {
+        Error::memory("cannot allocate 16 MiB")
+    }
+
+    #[test]
+    fn an_array_in_a_file_is_zero_and_keeps_its_values() {
+        let count = FILE_BYTES as usize / size_of::<u16>() + 3;
+        let mut array = Array::<u16>::in_file(count, no_memory()).unwrap();
+        assert!(array.len() == count && array.iter().all(|value| *value == 0));
+        array.iter_mut().enumerate().for_each(|(at, value)| *value = at as u16);
+        assert!(array.iter().enumerate().all(|(at, value)| *value == at as u16));
+    }
+
+    #[test]
+    fn there_is_no_file_for_a_small_array_or_for_one_larger_than_the_disk() {
+        let small = Array::<u8>::in_file(FILE_BYTES as usize - 1, no_memory()).unwrap_err();
+        assert_eq!(small.to_string(), no_memory().to_string());
+        let huge = Array::<u8>::in_file(1 << 60, no_memory()).unwrap_err().to_string();
+        assert!(huge.starts_with(&no_memory().to_string()) && huge.contains("TMPDIR"), "{huge}");
+        let error = Array::<f32>::zeroed(usize::MAX).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::OutOfMemory);
+    }
+}
