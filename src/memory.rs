@@ -10,41 +10,54 @@ use crate::error::{Error, Result, human_bytes};
 use crate::progress::Ticker;
 pub(crate) use array::Array;
 use rayon::prelude::*;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use system::memory;
 
 /// Returns a zeroed vector, or an error (no abort) when out of memory. Every image-sized buffer is allocated here. The
 /// system zeroes a large buffer page by page at the first use of each page, in huge pages if it has them.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Send>(count: usize) -> Result<Vec<T>> {
-    let is_large = check_memory::<T>(count)?;
+    let make_pages = check_memory::<T>(count)?;
     let mut values = bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
     pages::advise(&mut values);
     let mut values = leave_room(values)?;
-    if is_large {
-        // Only pages that were made count as used when the next allocation is checked.
+    if make_pages {
         pages::make_pages(&mut values);
     }
     Ok(values)
 }
 
-/// The least part of the whole memory, and the least number of bytes, that are a large allocation.
-const LARGE_PART: u64 = 256;
-const LARGE_BYTES: u64 = 16 << 20;
+/// The least part of the whole memory, and the least number of bytes, for which an allocation asks what is available.
+const CHECKED_PART: u64 = 256;
+const CHECKED_BYTES: u64 = 16 << 20;
 
-/// Tells whether `count` values are a large part of the host's memory, or returns an error if it does not have so much left.
-/// Linux grants more memory than it has, and ends a process that then writes to it: the caller's data would be lost.
+/// The least part of the available memory whose pages are made at once, because only pages that were made count as used when
+/// the next allocation asks.
+const MADE_PART: u64 = 32;
+
+/// Returns an error if the host does not have the memory for `count` values; otherwise tells whether their pages are to be
+/// made at once. Linux grants more memory than it has, and ends a process that then writes to it: the caller's data would be
+/// lost.
 fn check_memory<T>(count: usize) -> Result<bool> {
     /// The part of the available memory that is left for others.
     const REST: u64 = 16;
-    static TOTAL: OnceLock<u64> = OnceLock::new();
     let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
-    if bytes < LARGE_BYTES || bytes < *TOTAL.get_or_init(|| memory().total) / LARGE_PART {
+    if bytes < CHECKED_BYTES || bytes < total_memory() / CHECKED_PART {
         return Ok(false);
     }
     match memory().most {
         Some(most) if bytes > most - most / REST => Err(not_available(bytes, most)),
-        most => Ok(most.is_some()),
+        most => Ok(most.is_some_and(|most| bytes > most / MADE_PART)),
     }
+}
+
+/// Returns the memory of the host in bytes, for which the system is asked once.
+fn total_memory() -> u64 {
+    static TOTAL: AtomicU64 = AtomicU64::new(0);
+    if TOTAL.load(Relaxed) == 0 {
+        TOTAL.store(memory().total, Relaxed);
+    }
+    TOTAL.load(Relaxed)
 }
 
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose
@@ -244,7 +257,7 @@ mod tests {
 
     #[test]
     fn large_memory_is_zero_and_its_pages_are_made() {
-        let count = (LARGE_BYTES.max(memory().total / LARGE_PART) as usize).next_multiple_of(1 << 16) + 5;
+        let count = (CHECKED_BYTES.max(memory().available / MADE_PART) as usize).next_multiple_of(1 << 16) + 5;
         let mut values = zeroed::<u8>(count).unwrap();
         assert!(values.iter().all(|value| *value == 0));
         values.fill(3);

@@ -56,9 +56,9 @@
  * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and its
  *   objects can be used again. Linux promises more memory than it has, and ends a process that uses it. So before each
  *   large allocation the library asks how much is available, also within the limits of control groups (containers, jobs
- *   of a cluster), and takes the memory at once. The process may be ended in two cases only: if the system refuses even
- *   small allocations of at most 16 KiB, whose size does not depend on the data, and if the caller or another process uses
- *   memory during a call that was available before.
+ *   of a cluster). The process may be ended in two cases only: if the system refuses even small allocations of at most
+ *   16 KiB, whose size does not depend on the data, and if the caller or another process uses memory during a call that was
+ *   available before.
  * - Temporary files. Level sets, objects, the converged edge strength and buffers keep an array that does not fit into the
  *   memory in a temporary file, from which the system reads the parts in use; a warning is logged, and the call takes
  *   longer. The distance of a volume by slices has such a file, too. It is in the folder that the environment variable

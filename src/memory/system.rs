@@ -105,7 +105,7 @@ mod linux {
         let listed = read("memory.stat");
         let cached: u64 = cached.iter().filter_map(|key| value(&listed, key)).sum();
         let left = u64::saturating_sub(limit, used.saturating_sub(cached));
-        // Whether the group may use swap space is not known.
+        // The swap space of the group is not counted.
         *memory = Memory {
             total: limit,
             available: memory.available.min(left),
