@@ -74,10 +74,11 @@ mod linux {
     pub(super) fn memory(proc: &Path, groups: &Path) -> Memory {
         let listed = read_to_string(proc.join("meminfo")).unwrap_or_default();
         let bytes = |key| value(&listed, key).unwrap_or(0).saturating_mul(1024);
-        let (total, available) = (bytes("MemTotal:"), bytes("MemAvailable:"));
+        let total = bytes("MemTotal:");
         if total == 0 {
             return Memory::default();
         }
+        let available = bytes("MemAvailable:").saturating_add(zfs_cache(proc)).min(total);
         let mut memory = Memory { total, available, most: Some(available.saturating_add(bytes("SwapFree:"))) };
         // A line is "number:controllers:path"; version 2 has no controllers.
         for line in read_to_string(proc.join("self/cgroup")).unwrap_or_default().lines() {
@@ -90,27 +91,39 @@ mod linux {
             };
             // The limits of all groups above hold as well. A container may see only the root, as its own group.
             for group in Path::new(path.trim_start_matches('/')).ancestors() {
-                limit(&mut memory, &root.join(group), files);
+                if let Some((limit, left)) = limit(&root.join(group), files).filter(|(limit, _)| *limit < total) {
+                    // The swap space of the group is not counted.
+                    memory = Memory {
+                        total: memory.total.min(limit),
+                        available: memory.available.min(left),
+                        most: memory.most.map(|most| most.min(left)),
+                    };
+                }
             }
         }
         memory
     }
 
-    /// Lowers `memory` to the limit of a control group, if it has one.
-    fn limit(memory: &mut Memory, group: &Path, (limit, used, cached): (&str, &str, [&str; 2])) {
+    /// Returns the bytes of the cache of ZFS that the system can take back, which are not in `MemAvailable`.
+    fn zfs_cache(proc: &Path) -> u64 {
+        let listed = read_to_string(proc.join("spl/kstat/zfs/arcstats")).unwrap_or_default();
+        // A line is "name type value".
+        let bytes = |key| -> u64 {
+            let mut values = listed.lines().filter_map(|line| line.strip_prefix(key)?.split_whitespace().nth(1));
+            values.next().and_then(|value| value.parse().ok()).unwrap_or(0)
+        };
+        bytes("size ").saturating_sub(bytes("c_min "))
+    }
+
+    /// Returns the limit of a control group and what is left of it. A group without a limit has none, or a number that is
+    /// larger than any memory.
+    fn limit(group: &Path, (limit, used, cached): (&str, &str, [&str; 2])) -> Option<(u64, u64)> {
         let read = |name| read_to_string(group.join(name)).unwrap_or_default();
-        // A group without a limit says "max", or a number that is larger than any memory.
-        let Some(limit) = read(limit).trim().parse().ok().filter(|limit| *limit < memory.total) else { return };
+        let limit: u64 = read(limit).trim().parse().ok()?;
         let used: u64 = read(used).trim().parse().unwrap_or(0);
         let listed = read("memory.stat");
         let cached: u64 = cached.iter().filter_map(|key| value(&listed, key)).sum();
-        let left = u64::saturating_sub(limit, used.saturating_sub(cached));
-        // The swap space of the group is not counted.
-        *memory = Memory {
-            total: limit,
-            available: memory.available.min(left),
-            most: memory.most.map(|most| most.min(left)),
-        };
+        Some((limit, limit.saturating_sub(used.saturating_sub(cached))))
     }
 
     /// Returns the number that follows a word at the beginning of a line.
@@ -156,11 +169,14 @@ mod linux {
             ];
             assert_eq!(of(&unlimited), whole);
             assert_eq!(of(&[]), Memory::default());
+            let cache = format!("name type data\nhits 4 1\nc_min 4 {GIB}\nsize 4 {}\n", 4 * GIB);
+            let with_cache = [meminfo(), ("proc/spl/kstat/zfs/arcstats", cache)];
+            assert_eq!(of(&with_cache), Memory { total: 16 * GIB, available: 13 * GIB, most: Some(15 * GIB) });
         }
 
         #[test]
         fn the_lowest_limit_of_all_groups_counts_without_cached_files() {
-            for (lines, folder, [limit, used], prefix) in [
+            for (lines, folder, [limit, used_name], prefix) in [
                 ("0::/cluster/job\n", "groups", ["memory.max", "memory.current"], ""),
                 (
                     "7:memory:/cluster/job\n1:cpu:/\n",
@@ -172,21 +188,21 @@ mod linux {
                 let [job, cluster] = ["cluster/job", "cluster"].map(|group| format!("{folder}/{group}"));
                 let stat =
                     |cached: u64| format!("anon 5\n{prefix}active_file {cached}\n{prefix}inactive_file {cached}\n");
-                let files = [
-                    meminfo(),
-                    ("proc/self/cgroup", lines.into()),
-                    (&format!("{job}/{limit}"), (8 * GIB).to_string()),
-                    (&format!("{job}/{used}"), GIB.to_string()),
-                    (&format!("{cluster}/{limit}"), (6 * GIB).to_string()),
-                    (&format!("{cluster}/{used}"), (5 * GIB).to_string()),
-                    (&format!("{cluster}/memory.stat"), stat(GIB)),
-                ];
-                let left = 3 * GIB;
-                assert_eq!(of(&files), Memory { total: 6 * GIB, available: left, most: Some(left) }, "{folder}");
-                // More in use than the limit, as after the limit has been lowered.
-                let mut files = files;
-                files[3].1 = (9 * GIB).to_string();
-                assert_eq!(of(&files).most, Some(0), "{folder}");
+                // The group above has the higher limit, but less is left of it, and then the lower one.
+                for (limits, used, left) in [([6, 8], [1, 7], 2), ([8, 6], [1, 5], 2), ([6, 8], [9, 7], 0)] {
+                    let files = [
+                        meminfo(),
+                        ("proc/self/cgroup", lines.into()),
+                        (&format!("{job}/{limit}"), (limits[0] * GIB).to_string()),
+                        (&format!("{job}/{used_name}"), (used[0] * GIB).to_string()),
+                        (&format!("{cluster}/{limit}"), (limits[1] * GIB).to_string()),
+                        (&format!("{cluster}/{used_name}"), (used[1] * GIB).to_string()),
+                        (&format!("{cluster}/memory.stat"), stat(GIB / 2)),
+                    ];
+                    let left = left * GIB;
+                    let wanted = Memory { total: 6 * GIB, available: left, most: Some(left) };
+                    assert_eq!(of(&files), wanted, "{folder} {limits:?}");
+                }
             }
         }
     }
