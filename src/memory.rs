@@ -6,49 +6,65 @@ pub(crate) mod file;
 pub(crate) mod pages;
 pub(crate) mod system;
 
+use crate::device::PerProcess;
 use crate::error::{Error, Result, human_bytes};
 use crate::progress::Ticker;
 pub(crate) use array::Array;
 use rayon::prelude::*;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use system::memory;
 
 /// Returns a zeroed vector, or an error (no abort) when out of memory. Every image-sized buffer is allocated here. The
 /// system zeroes a large buffer page by page at the first use of each page, in huge pages if it has them.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Send>(count: usize) -> Result<Vec<T>> {
-    let make_pages = check_memory::<T>(count)?;
+    let granted = grant(bytes_of::<T>(count), 0)?;
     let mut values = bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
     pages::advise(&mut values);
     let mut values = leave_room(values)?;
-    if make_pages {
+    if granted.as_ref().is_some_and(|granted| granted.is_large) {
         pages::make_pages(&mut values);
     }
     Ok(values)
 }
 
-/// The least part of the whole memory, and the least number of bytes, for which an allocation asks what is available.
+fn bytes_of<T>(count: usize) -> u64 {
+    (count as u64).saturating_mul(size_of::<T>() as u64)
+}
+
+/// The sizes from which an allocation asks what is available: a part of the whole memory, within limits.
 const CHECKED_PART: u64 = 256;
-const CHECKED_BYTES: u64 = 16 << 20;
+const CHECKED_BYTES: [u64; 2] = [16 << 20, 1 << 30];
 
 /// The least part of the available memory whose pages are made at once, because only pages that were made count as used when
 /// the next allocation asks.
-const MADE_PART: u64 = 32;
+const LARGE_PART: u64 = 32;
 
-/// Returns an error if the host does not have the memory for `count` values; otherwise tells whether their pages are to be
-/// made at once. Linux grants more memory than it has, and ends a process that then writes to it: the caller's data would be
-/// lost.
-fn check_memory<T>(count: usize) -> Result<bool> {
-    /// The part of the available memory that is left for others.
-    const REST: u64 = 16;
-    let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
-    if bytes < CHECKED_BYTES || bytes < total_memory() / CHECKED_PART {
-        return Ok(false);
+/// The part of the available memory that is left for others.
+const REST_PART: u64 = 16;
+
+/// An allocation that the available memory has room for. Until it is dropped, other threads wait with theirs.
+struct Grant {
+    is_large: bool,
+    _others_wait: MutexGuard<'static, ()>,
+}
+
+/// Returns an error if the host does not have the memory for an allocation of `bytes` with `beside` bytes left beside it,
+/// and nothing for a small allocation. Linux grants more memory than it has, and ends a process that then writes to it: the
+/// caller's data would be lost.
+fn grant(bytes: u64, beside: u64) -> Result<Option<Grant>> {
+    static GRANTING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()), |_| Mutex::default());
+    let [least, most] = CHECKED_BYTES;
+    if bytes < least || bytes < (total_memory() / CHECKED_PART).min(most) {
+        return Ok(None);
     }
-    match memory().most {
-        Some(most) if bytes > most - most / REST => Err(not_available(bytes, most)),
-        most => Ok(most.is_some_and(|most| bytes > most / MADE_PART)),
+    let others_wait = GRANTING.get().lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(available) = memory().most else { return Ok(None) };
+    let available = available - available / REST_PART;
+    if bytes.saturating_add(beside) > available {
+        return Err(not_available(bytes, available));
     }
+    Ok(Some(Grant { is_large: bytes > available / LARGE_PART, _others_wait: others_wait }))
 }
 
 /// Returns the memory of the host in bytes, for which the system is asked once.
@@ -63,7 +79,7 @@ fn total_memory() -> u64 {
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose
 /// length grows with the image.
 pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
-    check_memory::<T>(count)?;
+    grant(bytes_of::<T>(count), 0)?;
     let mut list = Vec::new();
     list.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
     leave_room(list)
@@ -114,7 +130,7 @@ fn out_of_memory<T>(count: usize) -> Error {
     drop(room);
     Error::memory(format!(
         "cannot allocate {} of host memory; close other programs or process fewer pixels at a time",
-        human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
+        human_bytes(bytes_of::<T>(count))
     ))
 }
 
@@ -150,7 +166,7 @@ pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Ite
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     let count = list.len().saturating_add(more);
     if count > list.capacity() {
-        check_memory::<T>(count)?;
+        grant(bytes_of::<T>(count), 0)?;
     }
     list.try_reserve(more).map_err(|_| out_of_memory::<T>(count))
 }
@@ -256,13 +272,12 @@ mod tests {
     }
 
     #[test]
-    fn large_memory_is_zero_and_its_pages_are_made() {
-        let count = (CHECKED_BYTES.max(memory().available / MADE_PART) as usize).next_multiple_of(1 << 16) + 5;
-        let mut values = zeroed::<u8>(count).unwrap();
-        assert!(values.iter().all(|value| *value == 0));
-        values.fill(3);
-        pages::make_pages(&mut values);
-        assert!(values.iter().all(|value| *value == 3));
+    fn making_pages_changes_no_value() {
+        for count in [0, 1, 5000, (16 << 20) + 3] {
+            let mut values: Vec<u16> = (0..count).map(|at| at as u16).collect();
+            pages::make_pages(&mut values);
+            assert!(values.iter().enumerate().all(|(at, value)| *value == at as u16), "{count}");
+        }
     }
 
     #[test]

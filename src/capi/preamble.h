@@ -55,15 +55,17 @@
  *   written to the standard output or error output; the cause is passed to the logger, if there is one.
  * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and its
  *   objects can be used again. Linux promises more memory than it has, and ends a process that uses it. So before each
- *   large allocation the library asks how much is available, also within the limits of control groups (containers, jobs
- *   of a cluster). The process may be ended in two cases only: if the system refuses even small allocations of at most
- *   16 KiB, whose size does not depend on the data, and if the caller or another process uses memory during a call that was
- *   available before.
- * - Temporary files. Level sets, objects, the converged edge strength and buffers keep an array that does not fit into the
- *   memory in a temporary file, from which the system reads the parts in use; a warning is logged, and the call takes
- *   longer. The distance of a volume by slices has such a file, too. It is in the folder that the environment variable
+ *   allocation of 1/256 of the memory (at least 16 MiB, at most 1 GiB) the library asks how much is available, also within
+ *   the limits of control groups (containers, jobs of a cluster). The process may be ended in three cases only: if the
+ *   system refuses even small allocations of at most 16 KiB, whose size does not depend on the data; if the caller or
+ *   another process uses memory during a call that was available before; and if the disk of a temporary file fails.
+ * - Temporary files. Where the memory does not suffice on the CPU, level sets, objects, the converged edge strength and calls
+ *   on ISOLINE_SLICES keep arrays of volumes in temporary files, from which the system reads the parts in use; a warning is
+ *   logged, and the call takes longer. Lists for the automatic starts of objects, and the levels of pyramid_levels, stay in
+ *   memory. The distance of a volume by slices has such a file, too. It is in the folder that the environment variable
  *   TMPDIR names (default /var/tmp; on Windows TMP), has no name, and is gone when it is no longer used or the process
- *   ends. If it cannot be made, or if the folder is in memory itself, the call returns ISOLINE_OUT_OF_MEMORY.
+ *   ends. If it cannot be made, if the folder is in memory itself, or if its file system keeps no room for it (ZFS, some of
+ *   networks), the call returns ISOLINE_OUT_OF_MEMORY.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.

@@ -4,9 +4,9 @@
 
 use super::several::{Own, UNITS, least_slices, with_halo};
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut, PixelType, view_of, view_of_mut};
-use crate::memory::push;
+use crate::memory::{Array, push};
 use crate::pixel_range::{EMPTY, Measure, Range as PixelRange};
 use crate::progress::{self, CancelFlag, Progress, Ticker};
 use crate::report::Parts;
@@ -34,15 +34,41 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// Packed slices in host memory that the device copies quickly.
 pub(crate) struct Staged {
-    memory: HostBuffer,
+    memory: StagingMemory,
     pixel_type: PixelType,
     size: [usize; 2],
+}
+
+enum StagingMemory {
+    Buffer(HostBuffer),
+    /// A file, for which alone there is room.
+    File(Array<u8>),
+}
+
+impl StagingMemory {
+    fn pixels<T: DevicePixel>(&self) -> &[T] {
+        match self {
+            Self::Buffer(buffer) => buffer.pixels(),
+            Self::File(bytes) => bytemuck::cast_slice(bytes),
+        }
+    }
+
+    fn pixels_mut<T: DevicePixel>(&mut self) -> &mut [T] {
+        match self {
+            Self::Buffer(buffer) => buffer.pixels_mut(),
+            Self::File(bytes) => bytemuck::cast_slice_mut(bytes),
+        }
+    }
 }
 
 impl Staged {
     /// Makes room for `slices` slices.
     fn new(context: &Context, pixel_type: PixelType, [width, height, _]: [usize; 3], slices: usize) -> Result<Self> {
-        let memory = context.host_buffer(width * height * pixel_type.bytes() * slices)?;
+        let bytes = width * height * pixel_type.bytes() * slices;
+        let memory = match context.host_buffer(bytes) {
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => StagingMemory::File(Array::in_file(bytes, error)?),
+            buffer => StagingMemory::Buffer(buffer?),
+        };
         Ok(Self { memory, pixel_type, size: [width, height] })
     }
 

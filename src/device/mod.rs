@@ -395,8 +395,8 @@ impl Context {
         if let Backend::Cuda(cuda) = &self.shared.backend
             && !memory.is_page_locked()
         {
-            let free = cpu::free_memory();
-            let locked = if free > 0 && bytes as u64 > free / 2 {
+            let host = crate::memory::system::memory();
+            let locked = if host.total > 0 && bytes as u64 > host.available / 2 {
                 Err(Error::memory(format!("{} are more than half of the free memory", human_bytes(bytes as u64))))
             } else {
                 let cuda = cuda.clone();

@@ -11,8 +11,9 @@ use std::ops::{Deref, DerefMut};
 /// The least size of an array in a file.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The least memory that an array of this size leaves for lists, which cannot be in files.
-const ROOM_FOR_LISTS: u64 = 16 << 20;
+/// The memory that an array leaves for lists, which cannot be in files: a part of its own size, and at least so many bytes.
+const LISTS_PART: u64 = 4;
+const LISTS_BYTES: u64 = 16 << 20;
 
 /// A value for each voxel.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl<T: Pod + Send> Array<T> {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is room for it neither in memory nor in a file.
     pub(crate) fn zeroed(count: usize) -> Result<Self> {
-        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+        let bytes = super::bytes_of::<T>(count);
         let room = if bytes < FILE_BYTES { Ok(()) } else { check_room(bytes) };
         match room.and_then(|()| super::zeroed(count)) {
             Ok(values) => Ok(Self(Place::Memory(values))),
@@ -39,26 +40,31 @@ impl<T: Pod + Send> Array<T> {
     }
 
     /// Returns an array of zeros in a file, unless it is small; `no_memory` says why it cannot be in memory.
-    fn in_file(count: usize, no_memory: Error) -> Result<Self> {
-        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+    ///
+    /// # Errors
+    /// Those of [`zeroed`](Self::zeroed).
+    pub(crate) fn in_file(count: usize, no_memory: Error) -> Result<Self> {
+        let bytes = super::bytes_of::<T>(count);
         if bytes < FILE_BYTES {
             return Err(no_memory);
         }
+        let no_memory = no_memory.message();
         let (map, folder) = file::mapped(bytes)
-            .map_err(|no_file| Error::memory(format!("{}; also, {}", no_memory.message(), no_file.message())))?;
-        log::warn!(
-            "{}; a temporary file in {} is used instead, which takes longer",
-            no_memory.message(),
-            folder.display()
-        );
+            .map_err(|no_file| Error::memory(format!("{no_memory}; also, {}", no_file.message())))?;
+        log::warn!("{no_memory}; a temporary file in {} is used instead, which takes longer", folder.display());
+        // The refusal may have used up the room for errors. If there is none, later messages are shorter.
+        let _ = super::make_room_for_errors();
         Ok(Self(Place::File(map, PhantomData)))
     }
 }
 
 /// Returns an error unless there is memory for an array of `bytes` bytes, and for lists beside it.
 fn check_room(bytes: u64) -> Result<()> {
-    let all = bytes.saturating_add((bytes / 4).max(ROOM_FOR_LISTS));
-    super::reserved::<u8>(usize::try_from(all).unwrap_or(usize::MAX)).map(drop)
+    let lists = (bytes / LISTS_PART).max(LISTS_BYTES);
+    super::grant(bytes, lists)?;
+    let all = usize::try_from(bytes.saturating_add(lists)).unwrap_or(usize::MAX);
+    let made = Vec::<u8>::new().try_reserve_exact(all);
+    made.map_err(|_| super::out_of_memory::<u8>(bytes as usize))
 }
 
 impl<T> Default for Array<T> {

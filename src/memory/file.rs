@@ -28,7 +28,7 @@ impl TemporaryFile {
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), as from the other functions.
     pub(crate) fn new(shape: [usize; 3]) -> Result<Self> {
         let bytes = shape.iter().fold(size_of::<f32>() as u64, |bytes, side| bytes.saturating_mul(*side as u64));
-        let file = tempfile::tempfile_in(folder()).map_err(|why| failed("make", bytes, &why))?;
+        let file = new_file(&folder()).map_err(|why| failed("make", bytes, &why))?;
         Ok(Self { file, bytes })
     }
 
@@ -75,10 +75,7 @@ impl TemporaryFile {
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is no such room.
 pub(crate) fn mapped(bytes: u64) -> Result<(MmapMut, PathBuf)> {
     let folder = folder();
-    let made = tempfile::tempfile_in(&folder).and_then(|file| {
-        if is_in_memory(&folder) {
-            return Err(io::Error::other("the folder is in memory itself"));
-        }
+    let made = new_file(&folder).and_then(|file| {
         reserve(&file, bytes)?;
         // SAFETY: the file has no name; see the module.
         unsafe { MmapMut::map_mut(&file) }
@@ -86,43 +83,55 @@ pub(crate) fn mapped(bytes: u64) -> Result<(MmapMut, PathBuf)> {
     made.map(|map| (map, folder)).map_err(|why| failed("map", bytes, &why))
 }
 
+/// Returns a new file without a name in a folder that is on a disk.
+fn new_file(folder: &Path) -> io::Result<File> {
+    let file = tempfile::tempfile_in(folder)?;
+    #[cfg(target_os = "linux")]
+    if [TMPFS, RAMFS].contains(&system_of(&file)?) {
+        return Err(io::Error::other("the folder is in memory itself"));
+    }
+    Ok(file)
+}
+
 /// Makes a new file `bytes` long, and has the system keep room for them on the disk: if there were none when a page is
 /// written, the system would end the process.
+#[cfg(unix)]
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    use rustix::{fs, io::Errno, io::retry_on_intr};
+    let no_room = || io::Error::other("its file system keeps no room for files");
     #[cfg(target_os = "linux")]
     {
-        use rustix::{fs, io::Errno};
-        match fs::fallocate(file, fs::FallocateFlags::empty(), 0, bytes) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
-            ended => return Ok(ended?),
+        if system_of(file)? == ZFS {
+            return Err(no_room());
         }
+        // On Btrfs, which would otherwise write every page to a new place. Other file systems refuse it.
+        let _ = fs::ioctl_setflags(file, fs::IFlags::NOCOW);
     }
-    let zeros = vec![0; PIECE_BYTES.min(bytes as usize)];
-    let mut left = bytes;
-    while left > 0 {
-        let piece = &zeros[..left.min(zeros.len() as u64) as usize];
-        (&*file).write_all(piece)?;
-        left -= piece.len() as u64;
-    }
-    Ok(())
-}
-
-/// Tells whether the files of a folder are in memory, as on a RAM disk.
-fn is_in_memory(folder: &Path) -> bool {
-    #[cfg(target_os = "linux")]
-    return rustix::fs::statfs(folder).is_ok_and(|system| [TMPFS, RAMFS].contains(&(system.f_type as u64)));
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = folder;
-        false
+    match retry_on_intr(|| fs::fallocate(file, fs::FallocateFlags::empty(), 0, bytes)) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Err(no_room()),
+        ended => Ok(ended?),
     }
 }
 
-/// The numbers of Linux' file systems in memory, in `linux/magic.h`.
+/// Makes a new file `bytes` long. Windows keeps room for them on the disk.
+#[cfg(not(unix))]
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    file.set_len(bytes)
+}
+
+/// The numbers of some of Linux' file systems, in `linux/magic.h` and in OpenZFS.
 #[cfg(target_os = "linux")]
 const TMPFS: u64 = 0x0102_1994;
 #[cfg(target_os = "linux")]
 const RAMFS: u64 = 0x8584_58f6;
+#[cfg(target_os = "linux")]
+const ZFS: u64 = 0x2fc1_2fc1;
+
+/// Returns the number of the file system that a file is in.
+#[cfg(target_os = "linux")]
+fn system_of(file: &File) -> io::Result<u64> {
+    Ok(rustix::fs::fstatfs(file)?.f_type as u64)
+}
 
 /// Returns the folder for large temporary files: the one that TMPDIR names; else /var/tmp, because /tmp is in memory on some
 /// systems. On Windows it is the system's folder.
@@ -134,8 +143,13 @@ fn folder() -> PathBuf {
 
 fn failed(what: &str, bytes: u64, why: &io::Error) -> Error {
     let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
+    // Another folder does not help if memory is short, or the limit of the address space.
+    let advice = match why.kind() {
+        io::ErrorKind::OutOfMemory => String::new(),
+        _ => format!("; set {variable} to a folder with as much room on a disk"),
+    };
     Error::memory(format!(
-        "cannot {what} a temporary file of {} ({bytes} bytes) in {}: {why}; set {variable} to a folder with as much room",
+        "cannot {what} a temporary file of {} ({bytes} bytes) in {}: {why}{advice}",
         human_bytes(bytes),
         folder().display()
     ))

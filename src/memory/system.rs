@@ -73,13 +73,13 @@ mod linux {
     /// Returns the memory as the files in `proc` and `groups` say.
     pub(super) fn memory(proc: &Path, groups: &Path) -> Memory {
         let listed = read_to_string(proc.join("meminfo")).unwrap_or_default();
-        let bytes = |key| value(&listed, key).unwrap_or(0).saturating_mul(1024);
-        let total = bytes("MemTotal:");
-        if total == 0 {
-            return Memory::default();
-        }
-        let available = bytes("MemAvailable:").saturating_add(zfs_cache(proc)).min(total);
-        let mut memory = Memory { total, available, most: Some(available.saturating_add(bytes("SwapFree:"))) };
+        let bytes = |key| value(&listed, key).map(|kib| kib.saturating_mul(1024));
+        let (Some(total), Some(available)) = (bytes("MemTotal:"), bytes("MemAvailable:")) else {
+            return Memory { total: bytes("MemTotal:").unwrap_or(0), ..Memory::default() };
+        };
+        let available = available.saturating_add(zfs_cache(proc)).min(total);
+        let mut memory =
+            Memory { total, available, most: Some(available.saturating_add(bytes("SwapFree:").unwrap_or(0))) };
         // A line is "number:controllers:path"; version 2 has no controllers.
         for line in read_to_string(proc.join("self/cgroup")).unwrap_or_default().lines() {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -106,6 +106,11 @@ mod linux {
 
     /// Returns the bytes of the cache of ZFS that the system can take back, which are not in `MemAvailable`.
     fn zfs_cache(proc: &Path) -> u64 {
+        // A container may have a memory of its own, whose file is mounted there; the cache is that of the host.
+        let mounts = read_to_string(proc.join("self/mountinfo")).unwrap_or_default();
+        if mounts.contains(" /proc/meminfo ") {
+            return 0;
+        }
         let listed = read_to_string(proc.join("spl/kstat/zfs/arcstats")).unwrap_or_default();
         // A line is "name type value".
         let bytes = |key| -> u64 {
@@ -172,6 +177,10 @@ mod linux {
             let cache = format!("name type data\nhits 4 1\nc_min 4 {GIB}\nsize 4 {}\n", 4 * GIB);
             let with_cache = [meminfo(), ("proc/spl/kstat/zfs/arcstats", cache)];
             assert_eq!(of(&with_cache), Memory { total: 16 * GIB, available: 13 * GIB, most: Some(15 * GIB) });
+            let mount = ("proc/self/mountinfo", "36 35 0:5 /meminfo /proc/meminfo rw - fuse.lxcfs lxcfs rw\n".into());
+            assert_eq!(of(&[with_cache.as_slice(), &[mount]].concat()), whole);
+            let unknown = ("proc/meminfo", "MemTotal: 1024 kB\nMemFree: 512 kB\n".into());
+            assert_eq!(of(&[unknown]), Memory { total: 1 << 20, available: 0, most: None });
         }
 
         #[test]

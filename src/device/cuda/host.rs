@@ -11,8 +11,8 @@ use super::memory::bind_to_free;
 use super::{Cuda, failed};
 use crate::device::buffer_pool::Bytes;
 use crate::error::Result;
-use crate::memory::Array;
 use crate::memory::pages::{HUGE_PAGE, make_pages};
+use crate::memory::zeroed;
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CU_MEMHOSTREGISTER_PORTABLE};
 use std::ffi::c_void;
@@ -25,12 +25,12 @@ const GRANULE: usize = 1 << 16;
 
 /// Memory that the driver failed to unlock. The driver still considers it locked, so it is never freed, lest its addresses
 /// be reused.
-static STILL_LOCKED: Mutex<Vec<Array<u8>>> = Mutex::new(Vec::new());
+static STILL_LOCKED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
 /// Host memory for images, aligned to pages, or to huge pages if it is large.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
-    memory: Array<u8>,
+    memory: Vec<u8>,
     /// The part of `memory` that the caller gets.
     used: Range<usize>,
     /// The context of the device that has page-locked it.
@@ -41,7 +41,7 @@ impl HostMemory {
     /// Allocates at least `bytes` zero bytes. The caller has checked that this many can be addressed.
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let (unit, rounded) = (Self::unit(bytes), Self::rounded(bytes));
-        let memory = Array::<u8>::zeroed(rounded + unit)?;
+        let memory: Vec<u8> = zeroed(rounded + unit)?;
         let first = memory.as_ptr().align_offset(unit);
         Ok(Self { memory, used: first..first + rounded, locked_by: None })
     }
