@@ -42,7 +42,7 @@ pub(crate) fn advise<T>(memory: &mut [T]) {
 /// Touches every page, on several threads, so that the system makes the pages. The values stay as they are.
 pub(crate) fn make_pages<T: Zeroable + Send>(memory: &mut [T]) {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS);
-    let share = memory.len().div_ceil(threads).next_multiple_of(HUGE_PAGE);
+    let share = memory.len().div_ceil(threads).next_multiple_of(HUGE_PAGE).max(1);
     let touch = |part: &mut [T]| {
         for value in part.iter_mut().step_by((PAGE / size_of::<T>().max(1)).max(1)) {
             // The compiler must not see that the same value is written back.
