@@ -23,7 +23,8 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable + Send>(count: usize) -> Result<Vec<T
     pages::advise(&mut values);
     let mut values = leave_room(values)?;
     if granted.as_ref().is_some_and(|granted| granted.is_large) {
-        pages::make_pages(&mut values);
+        // On this thread alone: each new thread has the C library keep 64 MiB of address space.
+        pages::make_pages(&mut values, 1);
     }
     Ok(values)
 }
@@ -275,8 +276,10 @@ mod tests {
     fn making_pages_changes_no_value() {
         for count in [0, 1, 5000, (16 << 20) + 3] {
             let mut values: Vec<u16> = (0..count).map(|at| at as u16).collect();
-            pages::make_pages(&mut values);
-            assert!(values.iter().enumerate().all(|(at, value)| *value == at as u16), "{count}");
+            for threads in [1, 3] {
+                pages::make_pages(&mut values, threads);
+                assert!(values.iter().enumerate().all(|(at, value)| *value == at as u16), "{count}");
+            }
         }
     }
 

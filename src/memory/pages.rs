@@ -16,9 +16,6 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// The smallest page of any system.
 const PAGE: usize = 4096;
 
-/// The most threads that touch pages at the same time.
-const MAX_THREADS: usize = 8;
-
 /// The least memory that is worth a call into the system.
 const LEAST: usize = 4 * HUGE_PAGE;
 
@@ -39,9 +36,8 @@ pub(crate) fn advise<T>(memory: &mut [T]) {
     let _ = (memory, LEAST);
 }
 
-/// Touches every page, on several threads, so that the system makes the pages. The values stay as they are.
-pub(crate) fn make_pages<T: Zeroable + Send>(memory: &mut [T]) {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS);
+/// Touches every page, on `threads` threads, so that the system makes the pages. The values stay as they are.
+pub(crate) fn make_pages<T: Zeroable + Send>(memory: &mut [T], threads: usize) {
     let share = memory.len().div_ceil(threads).next_multiple_of(HUGE_PAGE).max(1);
     let touch = |part: &mut [T]| {
         for value in part.iter_mut().step_by((PAGE / size_of::<T>().max(1)).max(1)) {

@@ -23,6 +23,9 @@ use std::sync::{Arc, Mutex};
 /// so no other memory is locked with it.
 const GRANULE: usize = 1 << 16;
 
+/// The most threads that touch the pages of memory before it is locked.
+const MAX_THREADS: usize = 8;
+
 /// Memory that the driver failed to unlock. The driver still considers it locked, so it is never freed, lest its addresses
 /// be reused.
 static STILL_LOCKED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
@@ -76,7 +79,8 @@ impl HostMemory {
         }
         cuda.bind()?;
         let memory = self.as_mut_slice();
-        make_pages(memory);
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        make_pages(memory, threads.min(MAX_THREADS));
         set_fork_advice(memory, true);
         // SAFETY: the context is current. The memory stays allocated until the driver has unlocked it (see `drop`).
         let locked = unsafe {
@@ -155,7 +159,7 @@ mod tests {
                 memory.bytes() < HUGE_PAGE || unit == HUGE_PAGE,
                 "{bytes}: memory of a huge page's size begins at one"
             );
-            make_pages(memory.as_mut_slice());
+            make_pages(memory.as_mut_slice(), 2);
             assert!(memory.as_slice().iter().all(|byte| *byte == 0));
         }
     }
