@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 /// The least size of an array in a file.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The memory that an array leaves for lists, which cannot be in files: a part of its own size, and at least so many bytes.
+/// An array in memory leaves free a quarter of its own size, and at least 16 MiB. Lists, which cannot be in files, need it.
 const LISTS_PART: u64 = 4;
 const LISTS_BYTES: u64 = 16 << 20;
 
