@@ -167,7 +167,9 @@ pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Ite
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     let count = list.len().saturating_add(more);
     if count > list.capacity() {
-        grant(bytes_of::<T>(count), 0)?;
+        // A list that grows at least doubles its capacity. A large one is not copied: its pages move with it.
+        let grown = count.max(list.capacity().saturating_mul(2));
+        grant(bytes_of::<T>(grown - list.capacity()), 0)?;
     }
     list.try_reserve(more).map_err(|_| out_of_memory::<T>(count))
 }
