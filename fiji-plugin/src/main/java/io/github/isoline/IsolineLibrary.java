@@ -43,6 +43,8 @@ final class IsolineLibrary {
 
     static native int isoline_set_cancel_flag(Pointer flag);
 
+    static native int isoline_set_logger(LibraryLog.Function function, Pointer user, int max);
+
     static native long isoline_operation_count();
 
     static native int isoline_operation_info(long index, Structs.Operation out);

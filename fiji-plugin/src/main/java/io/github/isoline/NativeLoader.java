@@ -213,6 +213,7 @@ public final class NativeLoader {
         try {
             Native.register(IsolineLibrary.class, found);
             library = found;
+            LibraryLog.start();
         } catch (UnsatisfiedLinkError e) {
             discard(found);
             throw unavailable(

@@ -7,6 +7,7 @@ import ij.WindowManager;
 import ij.gui.StackWindow;
 import ij.plugin.PlugIn;
 import io.github.isoline.IsolineException;
+import io.github.isoline.LibraryLog;
 import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 
@@ -66,8 +67,11 @@ public final class StackCommand implements PlugIn {
         S settings = settings(call, image);
         job = settings == null ? null : call.newJob.create(image, settings);
         if (job == null) {
+            // Those that came while a preview computed are not for the next command.
+            LibraryLog.take();
             return;
         }
+        job.libraryWarnings.log(call.command, image);
         ImagePlus made = job.runLocked();
         job.saveFiles();
         result = made;

@@ -53,6 +53,8 @@ abstract class StackJob<S extends Settings> {
     /** Holds why a file could not be written; null if none failed. */
     private BadInput unwritten;
 
+    final LibraryWarnings libraryWarnings = new LibraryWarnings();
+
     private Report lastReport;
     private double seconds;
 
@@ -281,6 +283,7 @@ abstract class StackJob<S extends Settings> {
     final List<String> allWarnings() {
         List<String> all = said(LutHint.palette(image), ShownValues.warning(image));
         all.addAll(warnings());
+        all.addAll(libraryWarnings.kept());
         return all;
     }
 
@@ -339,11 +342,12 @@ abstract class StackJob<S extends Settings> {
             }
             begin(progress);
             Contexts.use(settings.device(), context -> {
-                compute(context, progress);
+                compute(context, libraryWarnings.taking(progress));
                 return null;
             });
         } finally {
             release();
+            libraryWarnings.take();
         }
         ImagePlus made = end();
         if (stopped) {
