@@ -18,7 +18,12 @@ for (i = 0; i < names.length; i++) {
     // Its whole name is kept, so that a.png and a.tif have results of their own.
     result = folder + "esf/" + names[i] + ".tif";
     if (File.exists(result)) continue;
-    why = openImage(folder + names[i]);
+    // ImageJ's own open() would end the macro at a damaged file, or fill what is missing with 0.
+    why = call("io.github.isoline.ij.ImageFile.open", folder + names[i]);
+    if (why == "") {
+        getStatistics(area, mean, min, max);
+        if (nSlices == 1 && min == max) why = "all pixels are " + min + ": the file may be damaged";
+    }
     if (why == "") {
         run("Edge Strength Function...", "rho=16 mode=converged foreground=below threshold=127 luminance");
         // The result has its name only when it is whole.
@@ -35,22 +40,4 @@ if (nResults > 0) {
     updateResults();
     saveAs("Results", table);
     exit("Files that failed: " + nResults + ", see " + table);
-}
-
-// Opens an image, and returns "" or the reason why it cannot be processed.
-function openImage(path) {
-    // ImageJ would end the macro at a file whose beginning is that of no image, such as an empty one.
-    if (call("ij.io.Opener.getFileFormat", path) == "unknown") return "its content is no image";
-    // Without this line a damaged image would end the macro, too.
-    IJ.redirectErrorMessages();
-    open(path);
-    if (nImages == 0) {
-        message = "" + call("ij.IJ.getErrorMessage");
-        if (message == "null") message = "ImageJ cannot open it";
-        return message;
-    }
-    // ImageJ fills what a TIFF lacks with 0, without a message.
-    getStatistics(area, mean, min, max);
-    if (nSlices == 1 && min == max) return "all pixels are " + min + ": the file may be cut off";
-    return "";
 }

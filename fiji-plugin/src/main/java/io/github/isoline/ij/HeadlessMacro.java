@@ -181,7 +181,7 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
                 failIfSilent();
             }
             return returned;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             if (!Macro.MACRO_CANCELED.equals(e.getMessage())) {
                 handle(e);
             } else if (!isExit(e)) {
@@ -227,7 +227,9 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
     /** Handles an exception that left a macro, or a thread that a command has started. */
     @Override
     public void handle(Throwable e) {
-        if (e instanceof HeadlessException) {
+        if (e instanceof OutOfMemoryError) {
+            fail(subject() + " failed: " + Host.reason((Error) e));
+        } else if (e instanceof HeadlessException) {
             StringWriter trace = new StringWriter();
             e.printStackTrace(new PrintWriter(trace, true));
             failForDisplay(trace.toString());

@@ -104,7 +104,7 @@ final class Host {
     /** Returns what to do about a class that is missing, or about too little memory. */
     static String reason(Error e) {
         if (e instanceof OutOfMemoryError) {
-            return "Not enough memory in Java for the result. Close images, or raise the limit in"
+            return "Not enough memory in Java. Close images, or raise the limit in"
                     + " Edit > Options > Memory & Threads (now "
                     + (Runtime.getRuntime().maxMemory() >> 20)
                     + " MB) and restart ImageJ.";

@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.IJ;
 import ij.ImagePlus;
+import ij.ImageStack;
 import ij.gui.OvalRoi;
+import ij.io.TiffDecoder;
 import ij.process.ByteProcessor;
 import java.io.File;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +31,9 @@ class BatchTest {
     private static final int WIDTH = 640;
 
     private static final int HEIGHT = 480;
+
+    /** The width and height of an image that no memory holds. */
+    private static final long HUGE = 100000;
 
     /** The resident memory in MB may grow by this between the middle and the end: noise of Java's own. */
     private static final int GROWTH_MB = 24;
@@ -165,6 +172,20 @@ class BatchTest {
         Files.write(folder.resolve("c.tif"), Arrays.copyOf(tiff, 4));
         Files.write(folder.resolve("d.tif"), Arrays.copyOf(tiff, tiff.length - WIDTH * HEIGHT));
         Files.write(folder.resolve("e.jpg"), text);
+        Files.write(folder.resolve("g.tif"), Arrays.copyOf(tiff, tiff.length - WIDTH * HEIGHT / 2));
+        Files.write(folder.resolve("h.tif"), huge(tiff));
+        IJ.saveAsTiff(
+                new ImagePlus("stack", ImageStack.create(8, 8, 20, 8)),
+                folder.resolve("i.tif").toString());
+        String stack = new String(Files.readAllBytes(folder.resolve("i.tif")), StandardCharsets.ISO_8859_1);
+        Files.write(folder.resolve("i.tif"), stack.replace("s=20", "s=99").getBytes(StandardCharsets.ISO_8859_1));
+        Files.write(folder.resolve("j.tif"), tiff);
+        boolean denied = folder.resolve("j.tif").toFile().setReadable(false)
+                && !folder.resolve("j.tif").toFile().canRead();
+        if (!denied) {
+            // The administrator may read every file.
+            Files.delete(folder.resolve("j.tif"));
+        }
         Files.write(folder.resolve("notes.txt"), text);
         Files.write(folder.resolve("Thumbs.db"), text);
         for (boolean again : new boolean[] {false, true}) {
@@ -177,23 +198,62 @@ class BatchTest {
                     data + "/../../examples/batch.ijm",
                     folder.toString());
             assertEquals(1, outcome.status, outcome.text());
-            assertTrue(outcome.errors.contains("Files that failed: 5, see " + folder), outcome.errors);
+            assertTrue(
+                    outcome.errors.contains("Files that failed: " + (denied ? 9 : 8) + ", see " + folder),
+                    outcome.errors);
             assertEquals(1, outcome.errors.trim().split("\n").length, outcome.errors);
             assertEquals(again, !outcome.out.contains("\nf.tif done\nIsoline: 1 command"), outcome.out);
             assertTrue(folder.resolve("esf/f.tif.tif").toFile().isFile());
+            List<String> reasons = new ArrayList<>(Arrays.asList(
+                    "a.png,javax.imageio.IIOException: Error reading PNG image data",
+                    "b.tif,its content is no image",
+                    "c.tif,ImageJ cannot open it",
+                    "d.tif,it is cut off or damaged: the last of 640 x 480 pixels",
+                    "e.jpg,its content is no image",
+                    "g.tif,it is cut off or damaged: the last of 640 x 480 pixels",
+                    "h.tif,it is cut off or damaged: the last of 100000 x 100000 pixels",
+                    "i.tif,it is cut off or damaged: the last of 8 x 8 pixels in 99 slices"));
+            if (denied) {
+                reasons.add("j.tif,it cannot be read");
+            }
             assertEquals(
-                    Arrays.asList(
-                            "a.png,javax.imageio.IIOException: Error reading PNG image data",
-                            "b.tif,its content is no image",
-                            "c.tif,ImageJ cannot open it",
-                            "d.tif,all pixels are 0: the file may be cut off",
-                            "e.jpg,its content is no image"),
+                    reasons,
                     Files.readAllLines(folder.resolve("esf/failed.csv")).stream()
                             .skip(1)
-                            .map(row -> row.substring(row.indexOf(',') + 1))
+                            .map(row -> row.substring(row.indexOf(',') + 1).split(" is at byte ")[0])
                             .collect(Collectors.toList()));
             assertEquals(2, folder.resolve("esf").toFile().list().length);
         }
+    }
+
+    /** Returns a TIFF file whose header says that the image is huge. */
+    private static byte[] huge(byte[] tiff) {
+        ByteBuffer changed = ByteBuffer.wrap(tiff.clone());
+        changed.order(tiff[0] == 'I' ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN);
+        int entries = changed.getInt(4) + 2;
+        for (int at = entries; at < entries + 12 * changed.getShort(entries - 2); at += 12) {
+            if (changed.getShort(at) == TiffDecoder.IMAGE_WIDTH || changed.getShort(at) == TiffDecoder.IMAGE_LENGTH) {
+                // The value is one of four bytes.
+                changed.putShort(at + 2, (short) 4).putInt(at + 8, (int) HUGE);
+            }
+        }
+        return changed.array();
+    }
+
+    @Test
+    void runsGoOnBehindAnImageThatNeedsTooMuchMemory() throws Exception {
+        IJ.saveAsTiff(disc(0), folder.resolve("b.tif").toString());
+        Files.write(folder.resolve("a.tif"), huge(Files.readAllBytes(folder.resolve("b.tif"))));
+        List<String> files = Arrays.asList(
+                folder.resolve("a.tif").toString(), folder.resolve("b.tif").toString());
+        HeadlessProcess.Outcome outcome = run("open(getArgument());\nprint(getTitle());\n", files, "-Xmx64m");
+        assertEquals(1, outcome.status, outcome.text());
+        assertEquals(
+                "b.tif\nIsoline: no command, 1 failure\nfailed: " + files.get(0),
+                outcome.out.trim().replace("\r", ""));
+        assertEquals(1, outcome.errors.trim().split("\n").length, outcome.errors);
+        assertTrue(outcome.errors.contains("The macro failed: Not enough memory in Java."), outcome.errors);
+        assertTrue(outcome.errors.contains("(macro line 1)"), outcome.errors);
     }
 
     @Test
