@@ -382,6 +382,13 @@ abstract class Settings implements Cloneable {
     /** Returns a problem that concerns more than single values; null if there is none. */
     abstract String otherProblem();
 
+    /** Returns a remark about a radius that is given for points, of which there are none; null if there are some. */
+    final String idleRadius(boolean points) {
+        return points || isAutomatic(RADIUS) || !setting(RADIUS).isUsed(this)
+                ? null
+                : "radius has no effect, because no start is a point";
+    }
+
     /** Returns the problem with the range of 32-bit images; null if there is none. */
     final String rangeProblem() {
         if (isAutomatic(RANGE_MIN) && isAutomatic(RANGE_MAX)) {

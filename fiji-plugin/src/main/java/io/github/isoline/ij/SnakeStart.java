@@ -90,6 +90,10 @@ final class SnakeStart {
                 add(NAME, new int[3], 0, StartOutlines.rectangle(w / 4, h / 4, w - w / 4, h - h / 4));
                 break;
         }
+        String idle = settings.idleRadius(given.isEmpty() || given.stream().anyMatch(one -> one.point != null));
+        if (idle != null) {
+            notes.add(idle);
+        }
     }
 
     /** Returns the axis that targets are tracked along: that of the slices, or of the frames. */

@@ -32,6 +32,8 @@ final class StartRois {
     /** A remark on selections that are no starts; null for none. */
     private String skipped;
 
+    private final String idleRadius;
+
     /** An area, or a point. */
     private static final class Start {
         String name;
@@ -62,13 +64,14 @@ final class StartRois {
             for (Roi part : parts(selection)) {
                 add(part, selection, "the selection");
             }
-            return;
+        } else {
+            RoiFile.Starts given = new RoiFile.Starts(settings);
+            skipped = given.skipped;
+            for (Roi roi : given.rois) {
+                add((Roi) roi.clone(), roi, given.source);
+            }
         }
-        RoiFile.Starts given = new RoiFile.Starts(settings);
-        skipped = given.skipped;
-        for (Roi roi : given.rois) {
-            add((Roi) roi.clone(), roi, given.source);
-        }
+        idleRadius = settings.idleRadius(starts.stream().anyMatch(start -> start.point != null));
     }
 
     /** Returns the parts of a composite selection, which are connected by sides; others are one part. */
@@ -175,7 +178,8 @@ final class StartRois {
      * Returns warnings about selections that are no starts, and starts that had no pixel on any of the planes drawn.
      */
     List<String> warnings() {
-        return StackJob.said(skipped == null ? null : skipped + ".", lost());
+        return StackJob.said(
+                skipped == null ? null : skipped + ".", idleRadius == null ? null : idleRadius + ".", lost());
     }
 
     private String lost() {

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
@@ -9,7 +10,11 @@ import ij.gui.Overlay;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +41,28 @@ class SnakePointsTest extends SnakeTest {
     }
 
     @Test
+    void radiusWithoutPointsIsNamed() throws Exception {
+        ImagePlus image = two();
+        String warning = "radius has no effect, because no start is a point";
+        OvalRoi area = new OvalRoi(20, 20, 36, 36);
+        image.setRoi(area);
+        assertTrue(macro(image, call("label_image radius=8")).log.contains("warning: " + warning + "."));
+        assertFalse(macro(image, call("label_image")).log.contains("radius"));
+        assertFalse(macro(image, call("label_image start=detect radius=8")).log.contains("no effect"));
+        PointRoi point = new PointRoi(104, 41);
+        for (Roi[] starts : new Roi[][] {{area}, {area, point}}) {
+            Map<String, Object> options = new HashMap<>();
+            options.put("rois", Arrays.asList(starts));
+            options.put("radius", 8);
+            for (Result result :
+                    new Result[] {Isoline.regionSnake(image, options), Isoline.growObjects(image, options)}) {
+                String warnings = result.getWarnings().toString();
+                assertEquals(starts.length == 1, warnings.contains(warning), warnings);
+            }
+        }
+    }
+
+    @Test
     void aRememberedStartFromTheManagerStaysWhileItHasSelections() throws Exception {
         for (Settings settings : new Settings[] {new SnakeSettings(), new ObjectsSettings()}) {
             ScriptWorkspace workspace = new ScriptWorkspace();
@@ -54,8 +81,7 @@ class SnakePointsTest extends SnakeTest {
     void automaticRadiusIsTheDistanceToTheBorder() throws Exception {
         ImagePlus image = two();
         StartDiscs discs = new StartDiscs(image, 1);
-        java.util.List<Roi> found =
-                discs.around(java.util.Arrays.asList(new double[] {40, 40}, new double[] {105, 40}), 0);
+        List<Roi> found = discs.around(Arrays.asList(new double[] {40, 40}, new double[] {105, 40}), 0);
         assertEquals(2 * 18, found.get(0).getBounds().width, 4);
         assertEquals(2 * 9, found.get(1).getBounds().width, 4);
         // The same objects are found where they are dark.
@@ -63,7 +89,7 @@ class SnakePointsTest extends SnakeTest {
         found = new StartDiscs(image, 1).detected(0);
         assertEquals(2, found.size());
         // Two points in one object have discs that do not overlap.
-        found = discs.around(java.util.Arrays.asList(new double[] {36, 40}, new double[] {46, 40}), 0);
+        found = discs.around(Arrays.asList(new double[] {36, 40}, new double[] {46, 40}), 0);
         assertTrue(found.get(0).getBounds().width <= 11, "" + found.get(0).getBounds());
     }
 
