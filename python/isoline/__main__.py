@@ -17,6 +17,7 @@ import inspect
 import json
 import logging
 import math
+import os
 import pathlib
 import re
 import shutil
@@ -202,8 +203,26 @@ def check_place(path: str, kind: str, inputs: list, overwrite: bool) -> None:
                       "it, or name another one") from None
 
 
+def publish(part: pathlib.Path, target: pathlib.Path, overwrite: bool) -> None:
+    """Gives a complete file its name. What has the name is replaced only if that is allowed: of two runs that write the same
+    new file, the one that ends first keeps it."""
+    if overwrite:
+        if target.exists():
+            shutil.copymode(target, part)
+        part.replace(target)
+        return
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        if not part.samefile(target):  # A file server whose answer was lost is asked again, and finds the link that it made.
+            raise
+    except OSError:  # The file system has no links.
+        open(target, "xb").close()
+        part.replace(target)
+
+
 @contextlib.contextmanager
-def complete(path: str):
+def complete(path: str, overwrite: bool):
     """An open file beside it, which takes its place once it is complete, and is removed if that fails."""
     target = pathlib.Path(path).resolve()  # A link stays one.
     # Another process may be writing the same output.
@@ -213,9 +232,10 @@ def complete(path: str):
     try:
         with open(part, "x+b") as file:
             yield file
-        if target.exists():
-            shutil.copymode(target, part)
-        part.replace(target)
+        publish(part, target, overwrite)
+    except FileExistsError:
+        raise FileExistsError(f"cannot write {path}: another run has written it meanwhile; give --overwrite to replace it, "
+                              "or name another file") from None
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}; make room, or name a file on another disk") from None
     finally:
@@ -233,18 +253,18 @@ def write(path: str, array, source, run: dict, levels: int, overwrite: bool) -> 
         chunks = "auto" if source is None else source.image.chunks
         _zarr.write(path, dask.array.from_array(array, chunks=chunks), source, run, levels, not overwrite)
     elif kind == ".npy":
-        with complete(path) as file:
+        with complete(path, overwrite) as file:
             numpy.save(file, array)
     else:
         import tifffile
-        with complete(path) as file:
+        with complete(path, overwrite) as file:
             # Three or four slices would be taken for the colours of one image.
             tifffile.imwrite(file, array, photometric="minisblack", metadata={"axes": "ZYX"[-array.ndim:]})
 
 
-def save(path: str, found) -> None:
+def save(path: str, found, overwrite: bool) -> None:
     """Writes the arrays and the numbers of a result that is no image."""
-    with complete(path) as file:
+    with complete(path, overwrite) as file:
         numpy.savez(file, **vars(found))
 
 
@@ -452,7 +472,7 @@ def run(options: dict) -> None:
             compute = functools.partial(getattr(dask, name), image, device=device, **arrays, **halo, **options)
             result = compute()[0] if name == "objects" else compute()
             if gives_arrays(name):
-                save(target, result.compute())
+                save(target, result.compute(), overwrite)
             elif kind == ".zarr":
                 in_steps = compute if name == "distance" and "largest" not in halo else None
                 _zarr.write(target, result, source, made, levels, not overwrite, client, in_steps)
@@ -464,7 +484,7 @@ def run(options: dict) -> None:
               for key, other in others.items()}
     shown = dict(device=device, progress=shows_bar(quiet), **options)
     if gives_arrays(name):
-        save(target, getattr(isoline, name)(image, **shown))
+        save(target, getattr(isoline, name)(image, **shown), overwrite)
     else:
         write(target, computed(name, image, others, shown), source, made, levels, overwrite)
 

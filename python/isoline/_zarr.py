@@ -298,6 +298,8 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
         attributes = begun(run)
         place = (os.path.realpath if os.path.islink(path) else os.path.abspath)(path)  # Zarr would replace a link.
         with made_once(path):
+            if not there:
+                os.makedirs(place)  # Zarr looks for an array, and then makes one: two runs might both find none.
             if ome:
                 node = zarr.create_group(place, attributes={**attributes, **described(source, run, sizes)}, **options)
             else:
@@ -410,7 +412,7 @@ def made_once(path: str):
     """Refuses to make what another process has made since it was looked for."""
     try:
         yield
-    except (zarr.errors.ContainsArrayError, zarr.errors.ContainsGroupError):
+    except (FileExistsError, zarr.errors.ContainsArrayError, zarr.errors.ContainsGroupError):
         raise FileExistsError(f"cannot write {path}: another run began it at the same time; wait until that has ended, and "
                               "start again") from None
 
@@ -453,7 +455,7 @@ def result_at(path: str):
         return node, dict(node.attrs["isoline"]["run"])
     except (KeyError, TypeError, ValueError, OSError):
         raise FileExistsError(f"cannot write {path}: it is there, and is no result of this command; name another file, or "
-                              "remove it") from None
+                              "remove it if no run has just begun it") from None
 
 
 def plain(run: dict) -> dict:

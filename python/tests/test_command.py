@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import isoline
+from isoline import __main__ as program
 from isoline.__main__ import complete, main
 
 IMAGE = numpy.zeros((20, 60, 80), numpy.uint8)
@@ -382,12 +383,13 @@ def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_two_processes_may_write_the_same_output(folder, fails):
-    """Each has a file of its own, with the permissions of a new one; that of the last one to end stays."""
+    """Each has a file of its own, with the permissions of a new one; that of the last one to end stays, if it may replace
+    the other."""
     with open("usual.npy", "wb"):
         pass
-    with complete("a.npy") as one:
+    with complete("a.npy", overwrite=True) as one:
         one.write(b"one: ")
-        with contextlib.suppress(ZeroDivisionError), complete("a.npy") as other:
+        with contextlib.suppress(ZeroDivisionError), complete("a.npy", overwrite=False) as other:
             other.write(b"other")
             if fails:
                 raise ZeroDivisionError
@@ -398,9 +400,36 @@ def test_two_processes_may_write_the_same_output(folder, fails):
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy", "usual.npy"]
 
 
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("operation, target", [("distance", "a.npy"), ("distance", "a.tif"), ("isolines", "a.npz")])
+def test_of_two_runs_that_make_the_same_file_one_is_refused(folder, monkeypatch, capsys, operation, target, links):
+    pytest.importorskip("tifffile" if target == "a.tif" else "numpy")
+    publish = program.publish
+
+    def late(*given):
+        monkeypatch.setattr(program, "publish", publish)
+        assert main([operation, "image.npy", target]) == 0
+        written.append(pathlib.Path(target).read_bytes())
+        publish(*given)
+
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")  # the answer of a file system without links
+
+    written: list = []
+    monkeypatch.setattr(program, "publish", late)
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    other = ["--threshold", "220"] if operation == "distance" else ["--levels", "9"]
+    assert main([operation, "image.npy", target, *other]) == 1
+    assert capsys.readouterr().err == (f"isoline: cannot write {target}: another run has written it meanwhile; give "
+                                       "--overwrite to replace it, or name another file\n")
+    assert [pathlib.Path(target).read_bytes()] == written
+    assert sorted(path.name for path in folder.iterdir()) == [target, "image.npy"]
+
+
 def test_the_end_of_a_cluster_job_leaves_no_part_of_a_file(folder):
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as ended, complete("a.npy") as file:
+    with pytest.raises(SystemExit) as ended, complete("a.npy", overwrite=False) as file:
         file.write(b"a part")
         signal.raise_signal(signal.SIGTERM)
     assert ended.value.code == 143 and signal.getsignal(signal.SIGTERM) == before

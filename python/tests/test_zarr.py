@@ -496,18 +496,36 @@ def test_a_worker_that_does_not_see_the_result_says_so(folder):
 
 def test_a_run_that_begins_at_the_same_time_deletes_nothing(folder, monkeypatch, capsys):
     ome("image.zarr", scale=(1, 1, 1, 1, 1))
-    described, before = _zarr.described, {}
+    begun, before = _zarr.begun, {}
 
-    def other(*given):
-        monkeypatch.setattr(_zarr, "described", described)
+    def other(run):
+        monkeypatch.setattr(_zarr, "begun", begun)
         assert main(DISTANCE) == 0
         before.update(finished("a.zarr"))
-        return described(*given)
+        return begun(run)
 
-    monkeypatch.setattr(_zarr, "described", other)
+    monkeypatch.setattr(_zarr, "begun", other)
     assert main(DISTANCE) == 1
     assert "cannot write a.zarr: another run began it at the same time" in capsys.readouterr().err
     assert before and finished("a.zarr") == before and main(DISTANCE) == 0
+
+
+@pytest.mark.parametrize("function, source", [("create_group", "0.4"), ("create_group", "0.5"), ("create_array", None)])
+def test_no_run_begins_a_result_that_another_one_is_making(folder, monkeypatch, capsys, function, source):
+    if source:
+        ome("image.zarr", source)
+    else:
+        plain()
+    make, run = getattr(zarr, function), ["edge_strength", "image.zarr", "a.zarr", *OPTIONS]
+
+    def late(*given, **options):
+        monkeypatch.setattr(zarr, function, make)
+        assert main([*run[:-1], "3"]) == 1
+        assert "cannot write a.zarr: it is there, and is no result of this command" in capsys.readouterr().err
+        return make(*given, **options)
+
+    monkeypatch.setattr(zarr, function, late)
+    assert main(run) == 0 and main(run) == 0
 
 
 def test_a_complete_result_is_not_computed_again(folder, monkeypatch):
