@@ -10,6 +10,7 @@ import logging
 import operator
 import os
 import pathlib
+import re
 import sys
 import threading
 import weakref
@@ -110,6 +111,11 @@ class Cancelled(Error):
 
 
 ERRORS = {kind.status: kind for kind in (InvalidArgument, InvalidSize, InvalidType, OutOfMemory, Cancelled)}
+
+
+# In errors about memory of an output: what names the arguments of C, and what names those of Python.
+NAMES = ((r"^cannot write \w+", "cannot write out"), (r"memory with (input|mask)\b", "memory with image"),
+         (r"; make \w+->.*", "; pass an array with packed slices, as numpy.empty makes it"))
 
 
 class IsolineWarning(UserWarning):
@@ -361,7 +367,10 @@ class Library:
             error, RAISED.error = RAISED.error, None
             raise error
         if status != 0:
-            raise ERRORS.get(status, Error)(self.library.isoline_last_error().decode(), Status(status))
+            text = self.library.isoline_last_error().decode()
+            for pattern, name in NAMES if status == Status.OVERLAP else ():
+                text = re.sub(pattern, name, text)
+            raise ERRORS.get(status, Error)(text, Status(status))
 
     def told(self, struct, noun, *indices):
         value = struct()

@@ -10,6 +10,7 @@ from isoline import _arrays
 
 RANDOM = numpy.random.default_rng(3)
 VOLUME = RANDOM.integers(0, 256, (6, 21, 34), numpy.uint8)
+FLOATS = VOLUME.astype(numpy.float32)
 
 
 @pytest.mark.parametrize("array", [
@@ -227,7 +228,15 @@ def test_spacing_is_in_the_order_of_the_axes():
      "pass a contiguous copy"),
     (lambda: isoline.distance(VOLUME, out=numpy.broadcast_to(numpy.float32(0), VOLUME.shape)), isoline.InvalidArgument,
      "must be writable"),
-    (lambda: isoline.edge_drawing(VOLUME, out=VOLUME), isoline.Error, "shares memory with input"),
+    (lambda: isoline.edge_drawing(VOLUME, out=VOLUME), isoline.Error, "write out: it shares memory with image; give"),
+    (lambda: isoline.edge_strength(FLOATS, out=FLOATS), isoline.Error, "write out: it shares memory with image; give"),
+    (lambda: isoline.distance(FLOATS, out=FLOATS), isoline.Error, "cannot write out: it shares memory with image; give"),
+    (lambda: isoline.level_set(VOLUME, FLOATS, out=VOLUME), isoline.Error, "write out: it shares memory with image; give"),
+    (lambda: isoline.level_set(FLOATS, VOLUME, out=VOLUME), isoline.Error, "write out: it shares memory with initial_mask;"),
+    (lambda: isoline.objects(FLOATS, out=FLOATS), isoline.Error, "cannot write out: it shares memory with image; give"),
+    (lambda: isoline.objects(FLOATS, VOLUME, out=VOLUME), isoline.Error, "write out: it shares memory with starts; give"),
+    (lambda: isoline.edge_drawing(VOLUME, out=numpy.moveaxis(numpy.zeros((21, 6, 34), "u1"), 0, 1)), isoline.Error,
+     "cannot write out: slices of outputs may not overlap or interleave; pass an array with packed slices, as numpy.empty"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_used_says_why(call, kind, text):
     with pytest.raises(kind) as caught:
