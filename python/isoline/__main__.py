@@ -17,6 +17,7 @@ import inspect
 import json
 import logging
 import math
+import multiprocessing.resource_tracker
 import os
 import pathlib
 import re
@@ -269,6 +270,25 @@ def save(path: str, found, overwrite: bool) -> None:
 
 
 @contextlib.contextmanager
+def interrupted_later():
+    """Holds Ctrl-C back until the workers have started: neither they, nor what starts them, can be interrupted before."""
+    came: list = []
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    mask = getattr(signal, "pthread_sigmask", None)  # Threads and processes that are started inherit it. Windows has none.
+    if mask:
+        multiprocessing.resource_tracker.ensure_running()  # It would clear the mask when a process is started.
+        blocked = mask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        if mask:
+            mask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
 def workers(target, local, scheduler):
     """The client of the processes that compute; None for this one."""
     import dask
@@ -285,9 +305,10 @@ def workers(target, local, scheduler):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
             # There is no dashboard, but a server at its port, which would warn where another command has the usual one.
-            cluster = stack.enter_context(LocalCluster(
-                n_workers=local, threads_per_worker=1, silence_logs=logging.CRITICAL, preload=QUIET_WORKER,
-                dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
+            with interrupted_later():
+                cluster = stack.enter_context(LocalCluster(
+                    n_workers=local, threads_per_worker=1, silence_logs=logging.CRITICAL, preload=QUIET_WORKER,
+                    dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
         try:
             client = stack.enter_context(Client(cluster if scheduler is None else scheduler))
         except Exception as error:  # Packages have exceptions of their own.
@@ -490,13 +511,19 @@ def run(options: dict) -> None:
 
 
 def main(arguments=None) -> int:
+    given = argparse.Namespace(output="the output", overwrite=False)
     try:
         with told_in_lines():
-            run(vars(parser().parse_args(arguments)))
+            run(dict(vars(parser().parse_args(arguments, given))))
     except (isoline.Error, OSError, RuntimeError, ValueError, TypeError, ImportError, MemoryError) as error:
         print(f"isoline: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        kept = f"{given.output} is not written"
+        if pathlib.Path(given.output).is_dir():
+            again = "without --overwrite " * given.overwrite
+            kept = f"chunks of {given.output} that are done stay; start the same command again {again}to compute the others"
+        print(f"isoline: cancelled: {kept}", file=sys.stderr)
         return 130
     return 0
 

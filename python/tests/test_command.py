@@ -357,6 +357,14 @@ def test_a_zarr_that_is_a_link_stays_one(folder):
         assert numpy.array_equal(found, isoline.distance(IMAGE, threshold=float(threshold)))
 
 
+def test_an_interrupt_has_a_line(folder, monkeypatch, capsys):
+    monkeypatch.setattr(program, "computed", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert main(["distance", "image.npy", "a.npy"]) == 130
+    assert capsys.readouterr().err == "isoline: cancelled: a.npy is not written\n"
+    monkeypatch.setattr(program, "parser", lambda: signal.raise_signal(signal.SIGINT))
+    assert main([]) == 130 and capsys.readouterr().err == "isoline: cancelled: the output is not written\n"
+
+
 def test_a_scheduler_of_the_caller_is_not_used_unasked(folder):
     dask, _ = pytest.importorskip("dask"), pytest.importorskip("zarr")
 

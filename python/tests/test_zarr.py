@@ -629,20 +629,27 @@ def test_workers_say_no_more_than_the_command(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
+@pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.workers
-def test_an_interrupt_ends_the_command_and_its_workers_without_a_word(folder):
+def test_an_interrupt_ends_the_command_and_its_workers_with_a_line(folder, begun):
+    """Also while the workers start, when they have no handler of their own yet."""
     pytest.importorskip("distributed")
+    psutil = pytest.importorskip("psutil")
     plain()
     hours = [*OPTIONS[:-1], "10000000"]
     # Tests may run in the background, where interrupts are ignored, and a new process would ignore them, too.
-    command = start("edge_strength", "image.zarr", "a.zarr", *hours, "--local", "2", start_new_session=True,
+    command = start("edge_strength", "image.zarr", "a.zarr", *hours, "--local", "2", "--overwrite", start_new_session=True,
                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    while command.poll() is None and not pathlib.Path("a.zarr").exists():
+    # The first child is that of multiprocessing.
+    while not (pathlib.Path("a.zarr").exists() if begun else len(psutil.Process(command.pid).children()) > 1):
+        assert command.poll() is None
         time.sleep(0.01)
-    time.sleep(1)
+    time.sleep(1 if begun else 0.2)
     os.killpg(command.pid, signal.SIGINT)
     errors = command.communicate(timeout=120)[1]
-    assert errors == "" and command.returncode == 130
+    kept = ("chunks of a.zarr that are done stay; start the same command again without --overwrite to compute the others"
+            if begun else "a.zarr is not written")
+    assert errors == f"isoline: cancelled: {kept}\n" and command.returncode == 130
 
 
 def test_the_input_is_not_overwritten(folder, capsys):
