@@ -156,7 +156,12 @@ def in_numpy(array) -> numpy.ndarray:
     if is_lazy(array) and not hasattr(array, "__array__"):
         wanted, array = array.shape, array[0:array.shape[0]]
         check_read(array, tuple(wanted))
-    found = numpy.asarray(array)
+    try:
+        found = numpy.asarray(array)
+    except ValueError:
+        if not isinstance(array, (list, tuple)):
+            raise
+        raise InvalidSize("cannot use a list as an array: its rows must have the same length (got several)") from None
     alone = found.dtype == object and hasattr(array, "__dlpack__") and not isinstance(array, numpy.ndarray)
     return numpy.from_dlpack(array) if alone else found
 
@@ -290,7 +295,7 @@ def numeric(values, name: str) -> numpy.ndarray:
 
 def shape_of(array) -> tuple:
     """The shape of an array, whose chunks must be known."""
-    shape = tuple(array.shape) if hasattr(array, "shape") else numpy.shape(array)
+    shape = tuple(array.shape) if hasattr(array, "shape") else in_numpy(array).shape
     if any(map(math.isnan, shape)):
         raise InvalidSize("cannot use an array: the sizes of its chunks must be known (got some that are not); call its "
                           "compute_chunk_sizes()")
@@ -319,8 +324,9 @@ def check_kind(shape: tuple, dtype: numpy.dtype, name: str, output: tuple = ()) 
                           f"numpy.{kinds[0]})")
     if dtype.newbyteorder("=") not in TYPES:
         loss = ", which rounds them" + f" above {LARGEST_EXACT}" * (dtype.kind in "iu")
+        real = "abs(array)" if dtype.kind == "c" else "array"
         raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {dtype}); convert them, "
-                          f"as by array.astype(numpy.float32){'' if numpy.can_cast(dtype, numpy.float32) else loss}")
+                          f"as by {real}.astype(numpy.float32){'' if numpy.can_cast(dtype, numpy.float32) else loss}")
     if len(shape) not in (2, 3):
         raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got the shape "
                           f"{tuple(shape)}); pass channels and frames one by one")
@@ -351,7 +357,7 @@ def describe(array, spacing: Spacing = None, name="image", output: tuple = (), b
                               "numpy.empty, and copy the result from it")
     else:
         pixels = pixels_of(array)
-    if pixels.dtype.kind in "OUS" or hasattr(array, "keys") and not hasattr(array, "shape"):
+    if pixels.dtype.kind not in "biufc" or hasattr(array, "keys") and not hasattr(array, "shape"):
         got = f"an array of {pixels.dtype}" if isinstance(array, numpy.ndarray) else type(array).__name__
         raise InvalidType(f"cannot use {name}: it must be an array of numbers (got {got}); read the file, name an array of "
                           "the group, or convert the array, as by array.astype(numpy.float32)")

@@ -20,6 +20,7 @@ from ._arrays import (
     describe,
     describe_both,
     device_of,
+    in_numpy,
     is_lazy,
     labelled,
     numeric,
@@ -371,7 +372,7 @@ class Context(Owned):
     def surface(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, foreground: str = "above",
                 progress: ProgressLike = None, report: Report | None = None) -> Surface:
         """The Surface of a mesh, with its normals and measures; see Surface.of_mesh."""
-        arrays = [numpy.asarray(array) for array in (vertices, triangles)]
+        arrays = [in_numpy(array) for array in (vertices, triangles)]
         for name, array, kinds in zip(("vertices", "triangles"), arrays, ("fiu", "iu")):
             if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in kinds:
                 raise InvalidArgument(f"cannot use {name}: they must be an array (n, 3) of numbers, of triangles whole ones "

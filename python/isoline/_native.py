@@ -113,9 +113,10 @@ class Cancelled(Error):
 ERRORS = {kind.status: kind for kind in (InvalidArgument, InvalidSize, InvalidType, OutOfMemory, Cancelled)}
 
 
-# In errors about memory of an output: what names the arguments of C, and what names those of Python.
-NAMES = ((r"^cannot write \w+", "cannot write out"), (r"memory with (input|mask)\b", "memory with image"),
-         (r"; make \w+->.*", "; pass an array with packed slices, as numpy.empty makes it"))
+# By the status of an error: what names something of C, and what names that of Python.
+NAMES = {Status.OVERLAP: ((r"^cannot write \w+", "cannot write out"), (r"memory with (input|mask)\b", "memory with image"),
+                          (r"; make \w+->.*", "; pass an array with packed slices, as numpy.empty makes it")),
+         Status.INVALID_TYPE: ((r"ISOLINE_U(8|16)\b", r"uint\1"), ("ISOLINE_F32", "float32"))}
 
 
 class IsolineWarning(UserWarning):
@@ -368,7 +369,7 @@ class Library:
             raise error
         if status != 0:
             text = self.library.isoline_last_error().decode()
-            for pattern, name in NAMES if status == Status.OVERLAP else ():
+            for pattern, name in NAMES.get(Status(status), ()):
                 text = re.sub(pattern, name, text)
             raise ERRORS.get(status, Error)(text, Status(status))
 
@@ -483,6 +484,8 @@ class Operation:
 def real(value, name: str) -> c_double:
     """A number for the C API; Python's whole numbers may be too large."""
     try:
+        if getattr(value, "ndim", 0):  # NumPy would take an array of one number for it.
+            raise TypeError
         return c_double(value)
     except TypeError:
         raise TypeError(f"{name} must be a number, but it is {value!r}") from None

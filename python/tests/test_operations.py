@@ -73,6 +73,7 @@ def test_status_numbers_are_those_of_the_library():
     (dict(rho=10 ** 400), ValueError, "rho of edge_strength must be a number from -1.8e308 to 1.8e308, but it has more"),
     (dict(spacing=10 ** 400), ValueError, "spacing must be one finite number greater than 0"),
     (dict(rho=[3]), TypeError, "rho of edge_strength must be a number, but it is [3]"),
+    (dict(rho=numpy.array([3])), TypeError, "rho of edge_strength must be a number, but it is array([3])"),
     (dict(rho=None), isoline.InvalidArgument, "rho of edge_strength cannot be automatic"),
     (dict(mode="fast"), isoline.InvalidArgument, "one of iterations, converged, but it is 'fast'"),
     (dict(foreground=True), ValueError, "foreground of edge_strength must be one of above, below, but it is True"),
