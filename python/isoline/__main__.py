@@ -70,7 +70,10 @@ def switch(word: str) -> bool:
 
 def numbers(word: str):
     """One number, or several separated by commas."""
-    values = [float(part) for part in word.split(",")]
+    try:
+        values = [float(part) for part in word.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be one number, or several separated by commas (got '{word}')") from None
     return values if len(values) > 1 else values[0]
 
 

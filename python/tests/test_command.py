@@ -326,6 +326,12 @@ def test_levels_may_be_negative(folder):
     assert set(numpy.load("a.npz")["lines"]["level"]) == {-0.5, 1}
 
 
+def test_words_are_no_numbers(folder, capsys):
+    with pytest.raises(SystemExit):
+        main(["distance", "image.npy", "a.npy", "--spacing", "1,x,1"])
+    assert "--spacing: must be one number, or several separated by commas (got '1,x,1')" in capsys.readouterr().err
+
+
 def test_help_comes_from_the_table(capsys):
     with pytest.raises(SystemExit):
         main(["edge_drawing", "--help"])
