@@ -1,4 +1,10 @@
-"""Zarr and OME-Zarr files for tests, as other programs write them."""
+"""Zarr and OME-Zarr files for tests, as other programs write them, and runs of the command on them."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+
 import numpy
 import zarr
 
@@ -7,6 +13,7 @@ import isoline
 SHAPE, CHUNKS = (20, 61, 80), (10, 31, 40)
 IMAGE = numpy.random.default_rng(1).integers(0, 40, SHAPE, numpy.uint8)
 IMAGE[5:15, 20:40, 25:60] += 200
+DISTANCE = ["distance", "image.zarr", "a.zarr", "--threshold", "100", "--multiscale", "2"]
 OPTIONS = ["--dimensions", "volume", "--threshold", "100", "--iterations", "9"]
 FIELD = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, iterations=9)
 AXES = [dict(name="t", type="time"), dict(name="c", type="channel"),
@@ -31,3 +38,30 @@ def ome(path, version="0.5", axes=AXES, image=IMAGE, scale=(1, 1, 2, 0.5, 0.5), 
 
 def plain(path="image.zarr", image=IMAGE, **options):
     zarr.create_array(path, shape=image.shape, chunks=CHUNKS[-image.ndim:], dtype=image.dtype, **options)[:] = image
+
+
+def attributes_of(path):
+    found = zarr.open(path, mode="r").attrs.asdict()
+    return found.get("ome", found)["multiscales"][0], found["isoline"]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+            "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())}
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([sys.executable, "-m", "isoline", *arguments], stderr=subprocess.PIPE, text=True,
+                            env=environment(), **options)
+
+
+def finished(path):
+    """The chunks that have been written, also while another process makes and removes folders."""
+    chunks = {}
+    for folder, _, names in os.walk(path):
+        for name in filter(lambda name: name[-1].isdigit(), names):
+            with contextlib.suppress(FileNotFoundError):
+                # The inode of a file that is removed may be that of the next one.
+                status = os.stat(os.path.join(folder, name))
+                chunks[pathlib.Path(folder, name)] = status.st_mtime_ns, status.st_ino
+    return chunks
