@@ -191,7 +191,7 @@ fn iterations_lead_to_the_converged_state() {
 
 #[test]
 fn any_spacing_takes_about_the_cycles_of_equal_ones() {
-    let input = drawing(40, 96, 101);
+    let input = drawing(24, 64, 67);
     for machine in machines() {
         for rho in [4.0, 16.0, 64.0] {
             let cycles = |spacing: [f64; 3]| {

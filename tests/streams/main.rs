@@ -127,7 +127,7 @@ fn essence(report: &Report, context: &Context) -> (u64, u64, bool, u64) {
 #[test]
 fn edge_strength_has_the_bits_of_the_call_on_memory() {
     let words = stack([260, 200], 300);
-    for mode in [Mode::Iterate { iterations: 20 }, Mode::Converged { tolerance: 1e-2, max_cycles: 5 }] {
+    for mode in [Mode::Iterate { iterations: 5 }, Mode::Converged { tolerance: 1e-2, max_cycles: 2 }] {
         for start in [Start::Mask, Start::Input(None)] {
             let params = edge_strength::Params { mode, start, threshold: 7500.0, ..Default::default() };
             compare(&format!("{mode:?}, {start:?}"), |context, way| {
