@@ -2,8 +2,8 @@
 //!
 //! The device reads such a copy from memory. One that is in the cache of the core that wrote it has to be fetched from there,
 //! which takes longer. Measured on an H200 host with 16 cores, whole calls on ordinary memory: edge drawing of 4096 x 4096
-//! pixels takes 1.5 ms instead of 2.1, distance of 256 x 256 x 256 2.8 instead of 3.2, and of 512 x 512 x 512 as long as
-//! before. Copies from the device do not gain: into memory fresh from the system they take a fifth longer.
+//! pixels takes 1.5 ms instead of 2.1, and distance of 256 x 256 x 256 2.8 instead of 3.2. Copies from the device do not gain:
+//! into memory fresh from the system they take a fifth longer.
 #![allow(unsafe_code)]
 
 /// Copies bytes to a slice of the same length.
