@@ -275,6 +275,9 @@ def save(path: str, found, overwrite: bool) -> None:
 @contextlib.contextmanager
 def interrupted_later():
     """Holds Ctrl-C back until the workers have started: neither they, nor what starts them, can be interrupted before."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # As a shell starts a command in the background.
+        yield
+        return
     came: list = []
     before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
     mask = getattr(signal, "pthread_sigmask", None)  # Threads and processes that are started inherit it. Windows has none.

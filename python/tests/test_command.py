@@ -363,6 +363,15 @@ def test_a_zarr_that_is_a_link_stays_one(folder):
         assert numpy.array_equal(found, isoline.distance(IMAGE, threshold=float(threshold)))
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT raises an exception, also where the tests run in the background, which a shell starts with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_has_a_line(folder, monkeypatch, capsys):
     monkeypatch.setattr(program, "computed", lambda *_: signal.raise_signal(signal.SIGINT))
     assert main(["distance", "image.npy", "a.npy"]) == 130
