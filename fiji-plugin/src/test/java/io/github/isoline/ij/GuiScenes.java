@@ -127,6 +127,7 @@ final class GuiScenes extends GuiDriver.Scenes {
         IJ.run(image, "8-bit", "");
         await("OK", () -> button(dialog, "OK").isEnabled());
         await("a preview", () -> status(dialog).contains(" segments"));
+        await("a hint without RGB", () -> !hint(dialog).contains("RGB"));
         say("hint", hint(dialog).replace('\n', ' '));
         press(button(dialog, "Cancel"));
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
