@@ -222,7 +222,11 @@ def publish(part: pathlib.Path, target: pathlib.Path, overwrite: bool) -> None:
             raise
     except OSError:  # The file system has no links.
         open(target, "xb").close()
-        part.replace(target)
+        try:
+            part.replace(target)
+        except OSError:
+            target.unlink()
+            raise
 
 
 @contextlib.contextmanager

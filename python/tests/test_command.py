@@ -450,6 +450,17 @@ def test_of_two_runs_that_make_the_same_file_one_is_refused(folder, monkeypatch,
     assert sorted(path.name for path in folder.iterdir()) == [target, "image.npy"]
 
 
+def test_a_file_that_cannot_get_its_name_is_not_there(folder, monkeypatch, capsys):
+    def refuse(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(pathlib.Path, "replace", refuse)
+    assert main(["distance", "image.npy", "a.npy"]) == 1
+    assert "cannot write a.npy: Input/output error" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["image.npy"]
+
+
 def test_the_end_of_a_cluster_job_leaves_no_part_of_a_file(folder):
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit) as ended, complete("a.npy", overwrite=False) as file:
