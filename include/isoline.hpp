@@ -141,7 +141,7 @@ class span {
     constexpr T &operator[](std::size_t index) const { return data_[index]; }
     /** Returns an iterator at the first element. */
     constexpr T *begin() const noexcept { return data_; }
-    /** Returns an iterator behind the last element. */
+    /** Returns an iterator past the last element. */
     constexpr T *end() const noexcept { return data_ + size_; }
 
   private:
@@ -284,9 +284,9 @@ class buffer {
     T *begin() noexcept { return data(); }
     /** Returns an iterator at the first element. */
     const T *begin() const noexcept { return data(); }
-    /** Returns an iterator behind the last element. */
+    /** Returns an iterator past the last element. */
     T *end() noexcept { return data() + size(); }
-    /** Returns an iterator behind the last element. */
+    /** Returns an iterator past the last element. */
     const T *end() const noexcept { return data() + size(); }
 
   private:

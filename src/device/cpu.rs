@@ -72,7 +72,7 @@ pub(crate) fn slices_side_by_side(pool: &ThreadPool, slice_pixels: usize) -> usi
     (LEAST_PIXELS / pixels).clamp(threads, MOST_PER_THREAD * threads).min((MOST_PIXELS / pixels).max(1))
 }
 
-fn cores() -> usize {
+pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 

@@ -10,6 +10,7 @@
 use super::memory::bind_to_free;
 use super::{Cuda, failed};
 use crate::device::buffer_pool::Bytes;
+use crate::device::cpu;
 use crate::error::Result;
 use crate::memory::pages::{HUGE_PAGE, make_pages};
 use crate::memory::zeroed;
@@ -79,8 +80,7 @@ impl HostMemory {
         }
         cuda.bind()?;
         let memory = self.as_mut_slice();
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        make_pages(memory, threads.min(MAX_THREADS));
+        make_pages(memory, cpu::cores().min(MAX_THREADS));
         set_fork_advice(memory, true);
         // SAFETY: the context is current. The memory stays allocated until the driver has unlocked it (see `drop`).
         let locked = unsafe {

@@ -1,6 +1,6 @@
 //! The slice pipeline: while one slot computes a slice (or a group of slices, or a volume), others upload the next slice
 //! and download the previous result. A slot owns a stream and the buffers of one slice in flight. If there are several
-//! batches of results for ordinary host memory, a separate thread downloads them.
+//! batches of results for ordinary host memory, other threads download them.
 
 use super::memory::SLOT_ROUNDING;
 use super::{Cuda, DeviceRows, DeviceSlices, Event, MAX_GRID_YZ, Side, Stream, Upload, output_is_direct};
@@ -11,11 +11,11 @@ use crate::progress::{self, Progress, Ticker, may_cancel};
 use crate::report::Report;
 use rayon::ThreadPool;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-/// The beginning of the name of the thread that downloads.
+/// The beginning of the names of the threads that download.
 const THREAD_NAME: &str = "isoline-download-";
 
 /// The events of a slice: before its upload, after it, after the computation, and after the download.
@@ -35,8 +35,14 @@ pub(crate) const GROUP_BYTES: usize = 16 << 20;
 /// The least bytes of results that are worth a thread for their downloads.
 const LEAST_BESIDE: usize = 16 << 20;
 
-/// The batches in flight: one is uploaded, one is computed, and one is downloaded.
-const BATCHES: usize = 3;
+/// The number of threads that download a batch each. While one downloads the last parts of its batch, the link is busy with
+/// the batch of the other. Measured on an H200 host with two instead of one: edge strength of 64 x 2048 x 2048 pixels takes
+/// 31.3 ms instead of 33.0, and into memory fresh from the system 43 instead of 48; distance of 300 slices of 1024 x 1024
+/// pixels takes 34 ms instead of 38, and 44 instead of 56.
+const DOWNLOADERS: usize = 2;
+
+/// The batches in flight: one is uploaded, one is computed, and the others are downloaded.
+const BATCHES: usize = 2 + DOWNLOADERS;
 
 /// The smallest number of slices in flight, and the largest.
 const SLOTS: [usize; 2] = [BATCHES, 48];
@@ -191,8 +197,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
     }
 
     /// Does what [`run`](Self::run) does, if several batches of `together` slots have results for ordinary host memory.
-    /// Another thread downloads one batch after the other, so that the link is busy in both directions while this thread
-    /// uploads slices and queues their computations.
+    /// Other threads download them, so that the link is busy in both directions while this thread uploads slices and queues
+    /// their computations.
     fn run_beside_downloads<'o, O: SliceOperation>(
         &mut self,
         context: &Context,
@@ -210,10 +216,11 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         let (give, given) = mpsc::sync_channel::<Batch<'_, 'o, O::Buffers>>(free.len());
         let (done, finished) = mpsc::sync_channel(free.len());
         let downloads = {
-            let ticker = ticker.clone();
+            let (ticker, given) = (ticker.clone(), Mutex::new(given));
+            let next = move || given.lock().unwrap_or_else(|e| e.into_inner()).recv();
             move || {
-                for mut batch in given {
-                    let mut download = || {
+                while let Ok(mut batch) = next() {
+                    let download = || {
                         cuda.bind()?;
                         // Wait for the computation first, so that it is not counted as part of the download.
                         for slot in &batch.slots {
@@ -229,26 +236,39 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                         });
                         let results: Vec<_> = results.collect();
                         transfer.download(pool, &mut batch.output, &results, &ticker)?;
-                        Ok(started.elapsed())
+                        Ok([started, Instant::now()])
                     };
-                    let time = download();
-                    if done.send((batch.slices, batch.slots, time)).is_err() {
+                    let downloaded = catch_unwind(AssertUnwindSafe(download));
+                    // After a panic nobody must wait for this batch. The panic is raised again when the threads are joined.
+                    let (time, panic) = match downloaded {
+                        Ok(time) => (time, None),
+                        Err(panic) => (Err(Error::cancelled()), Some(panic)),
+                    };
+                    let sent = done.send((batch.slices, batch.slots, time));
+                    if let Some(panic) = panic {
+                        resume_unwind(panic);
+                    }
+                    if sent.is_err() {
                         break;
                     }
                 }
             }
         };
-        let thread = cpu::start_threads(1, THREAD_NAME)?;
-        thread.in_place_scope(|scope| {
-            scope.spawn(|_| downloads());
+        let threads = cpu::start_threads(DOWNLOADERS, THREAD_NAME)?;
+        threads.in_place_scope(|scope| {
+            (0..DOWNLOADERS).for_each(|_| scope.spawn(|_| downloads()));
             let run = || {
                 let (mut rest, mut first, mut waiting, mut next) = (output, 0, 0, 0..self.count.min(together));
+                let mut counted = Instant::now();
                 while waiting > 0 || !next.is_empty() {
                     // 1. Wait until a batch is downloaded, if no slots are free or no slices are left.
                     let Some(mut batch) = free.pop().filter(|_| !next.is_empty()) else {
-                        let (slices, batch, time): (_, Vec<_>, Result<Duration>) =
+                        let (slices, batch, time): (_, Vec<_>, Result<[Instant; 2]>) =
                             ticker.receive(&finished, self.progress)?;
-                        self.report.seconds_download += time?.as_secs_f64();
+                        // Downloads overlap; time in which there are two counts once.
+                        let [started, ended] = time?;
+                        self.report.seconds_download += (ended - started.max(counted).min(ended)).as_secs_f64();
+                        counted = counted.max(ended);
                         self.add_computed(batch.iter().map(|slot| &**slot), operation, &slices)?;
                         waiting -= 1;
                         free.push(batch);
@@ -266,7 +286,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     for (slice, slot) in next.clone().zip(&mut batch) {
                         self.compute(operation, slot, &source, slice, None)?;
                     }
-                    // 3. Hand the batch to the other thread, which downloads the results.
+                    // 3. Hand the batch to the other threads, one of which downloads the results.
                     let places = places.into_iter().map(|place| place.start - first..place.end - first).collect();
                     let slices = next.clone();
                     give.send(Batch { slices, slots: batch, places, output: own }).map_err(|_| Error::cancelled())?;
@@ -279,7 +299,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             if result.is_err() {
                 ticker.cancel();
             }
-            // The other thread ends when no more batches can come.
+            // The other threads end when no more batches can come.
             drop(give);
             result
         })
@@ -364,9 +384,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
         }
         self.report.seconds_upload += uploaded;
-        if let Some(slice) = slices.clone().last() {
-            self.report.slices_done = operation.slices(slice).end as u64;
-        }
+        self.report.slices_done += slices.clone().map(|slice| operation.slices(slice).len() as u64).sum::<u64>();
         Ok(())
     }
 

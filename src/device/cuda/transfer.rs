@@ -35,9 +35,10 @@ const STAGING_BUFFERS: usize = 4;
 const MIN_PART_BYTES: usize = 256 << 10;
 const MIN_COPIER_BYTES: usize = 512 << 10;
 
-/// The most bytes of an upload whose staging buffers are filled with stores that bypass the caches. Threads write more
-/// slowly so, which counts in large uploads: a level set of 512 x 512 x 512 voxels, with 256 MiB of image and mask, takes
-/// 12.1 ms to start instead of 10.6.
+/// The most bytes of an upload whose staging buffers are filled with stores that bypass the caches, if there is no download
+/// at the same time. Threads write more slowly so, which counts in large uploads: a level set of 512 x 512 x 512 voxels,
+/// with 256 MiB of image and mask, takes 12.1 ms to start instead of 10.6. It counts even more beside downloads, which keep
+/// the memory busy: 256 MiB to the device while 1 GiB comes from there take 19 ms instead of 13.
 const MAX_STREAMED_BYTES: usize = 64 << 20;
 
 /// The most bytes of copies to or from page-locked memory that are queued between two polls for cancellation: 40 ms on a
@@ -57,9 +58,12 @@ const MAX_PITCH: usize = i32::MAX as usize;
 /// memory takes 73 ms with eight threads and 48 ms with twelve.
 const MAX_COPIERS: usize = 12;
 
-/// The most copiers that are kept for later copies: a call copies in both directions at the same time. Their buffers take
-/// at most 192 MiB.
-const MAX_KEPT_COPIERS: usize = 24;
+/// The most threads that fill staging buffers while others empty some. With more, both would have too few cores.
+const COPIERS_BESIDE_DOWNLOADS: usize = 4;
+
+/// The most copiers that are kept for later copies: a call has up to two downloads and an upload at the same time. Their
+/// buffers take at most 224 MiB.
+const MAX_KEPT_COPIERS: usize = 28;
 
 /// A stream and page-locked staging buffers, for one thread.
 struct Copier {
@@ -89,6 +93,8 @@ impl DeviceRows<'_> {
 /// than most copies.
 pub(crate) struct Transfer {
     copiers: Mutex<Vec<Copier>>,
+    /// Each download through staging buffers holds a reference while it runs.
+    downloads: Arc<()>,
     context: Arc<CudaContext>,
 }
 
@@ -150,7 +156,7 @@ impl Transfer {
         {
             return shared;
         }
-        let shared = Arc::new(Self { copiers: Mutex::default(), context: context.clone() });
+        let shared = Arc::new(Self { copiers: Mutex::default(), downloads: Arc::default(), context: context.clone() });
         transfers.push((index, Arc::downgrade(&shared)));
         shared
     }
@@ -183,15 +189,17 @@ impl Transfer {
         Ok(Leased { copier: Some(copier), transfer: self })
     }
 
-    /// Divides the copy of images with these shapes: splits each into parts of about the same size.
+    /// Divides the copy of images with these shapes among at most `copiers` threads: splits each into parts of about the same
+    /// size.
     fn divide<V>(
         pool: &ThreadPool,
+        copiers: usize,
         images: Vec<(V, (usize, usize, usize))>,
         pixel_bytes: usize,
         split_at: impl Fn(V, Axis, usize) -> (V, V),
     ) -> Result<Division<impl Iterator<Item = (usize, Place, V)>>> {
         let bytes: usize = images.iter().map(|(_, (depth, height, width))| depth * height * width * pixel_bytes).sum();
-        let copiers = (bytes / MIN_COPIER_BYTES).clamp(1, pool.current_num_threads().min(MAX_COPIERS));
+        let copiers = (bytes / MIN_COPIER_BYTES).clamp(1, pool.current_num_threads().min(copiers));
         let pixels = (bytes / (2 * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES) / pixel_bytes;
         let mut parts = Vec::new();
         for (image, (view, shape)) in images.into_iter().enumerate() {
@@ -304,8 +312,13 @@ impl Transfer {
             staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
         let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
         let bytes: usize = views.iter().map(|(view, _)| bytes_of(view)).sum();
-        let fill = if bytes <= MAX_STREAMED_BYTES { streaming_stores::copy } else { <[u8]>::copy_from_slice };
-        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at)?;
+        let (copiers, most_streamed) = match Arc::strong_count(&self.downloads) {
+            1 => (MAX_COPIERS, MAX_STREAMED_BYTES),
+            _ => (COPIERS_BESIDE_DOWNLOADS, 0),
+        };
+        let fill = if bytes <= most_streamed { streaming_stores::copy } else { <[u8]>::copy_from_slice };
+        let Division { copiers, buffers, parts } =
+            Self::divide(pool, copiers, views, pixel_bytes, ArrayView3::split_at)?;
         self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
             // The copies of a copier are done in order, so it is enough to wait for the last one of an image.
             let mut last: Option<(usize, usize)> = None;
@@ -435,7 +448,9 @@ impl Transfer {
             views.push((view, shape));
         }
         let ready = self.record_ready(from.iter().map(|(from, _)| *from))?;
-        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayViewMut3::split_at)?;
+        let _running = self.downloads.clone();
+        let Division { copiers, buffers, parts } =
+            Self::divide(pool, MAX_COPIERS, views, pixel_bytes, ArrayViewMut3::split_at)?;
         self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
             let mut in_flight: VecDeque<(usize, _)> = VecDeque::new();
             for index in (0..buffers).cycle() {
