@@ -27,7 +27,7 @@ const LARGE: usize = 16 << 10;
 
 /// The most allocations that are refused in turn; of more, some in between are left out. The environment variable
 /// `ISOLINE_TEST_EVERY` refuses each.
-const MOST: u64 = 12;
+const MOST: u64 = 8;
 
 /// Refuses allocations while it is armed.
 struct Refusing;

@@ -101,10 +101,10 @@ fn narrow_band_matches_full_grid() {
 
 /// Returns a part of the brain of the test images, 1 x 1 x 2 mm, balls in its white matter as the mask, and parameters.
 fn brain() -> (Array3<u8>, Array3<u8>, Params) {
-    let image = whole_brain().slice(ndarray::s![.., 50..190, 40..160]).to_owned();
+    let image = whole_brain().slice(ndarray::s![.., 50..120, 40..160]).to_owned();
     let spacing = [1.0, 1.0, 2.0];
     let mut mask = Array3::zeros(image.dim());
-    for (x, y) in [(30.0, 32.0), (87.0, 32.0), (30.0, 102.0), (87.0, 102.0)] {
+    for (x, y) in [(30.0, 32.0), (87.0, 32.0)] {
         mask = mask | ball(image.dim(), [x, y, 9.0], 8.0, spacing);
     }
     let range = Some(TargetRange { target: 215.0, epsilon: 20.0 });
@@ -131,7 +131,7 @@ fn narrow_band_matches_full_grid_in_a_brain() {
         let near = dense.iter().zip(&band).filter(|(dense, _)| dense.abs() <= 2.0);
         let (off, all) =
             near.fold((0, 0), |(off, all), (dense, band)| (off + usize::from((dense - band).abs() > 0.1), all + 1));
-        assert!(all > 20_000 && off * 20 < all, "{name}: {off} of {all}");
+        assert!(all > 10_000 && off * 20 < all, "{name}: {off} of {all}");
     });
 }
 

@@ -169,11 +169,11 @@ fn noise_shifts_the_front_as_it_shifts_the_equation() {
         let of = [3.0, 8.0, epsilon];
         [Blob::disc(of, 17.0), Blob::ball(of, [1.0; 3]), Blob::ball(of, [3.0, 1.0, 1.0])]
     });
-    let cases: Vec<_> = blobs.flat_map(|blob| (1..=2).map(move |seed| (blob, seed))).collect();
+    let blobs: Vec<_> = blobs.collect();
     everywhere(|context, name| {
-        for (blob, seed) in &cases {
+        for (seed, blob) in (1..).zip(&blobs) {
             let distances = blob.distances();
-            let image = blob.image_with(*seed, &distances);
+            let image = blob.image_with(seed, &distances);
             let mask = distances.mapv(|r| u8::from(r < 8.0));
             let mut surface = start(context, image.view(), &mask, &blob.params(Params::default()));
             let report = surface.step(ITERATIONS, None).unwrap();
