@@ -18,14 +18,18 @@ for (i = 0; i < names.length; i++) {
     // Its whole name is kept, so that a.png and a.tif have results of their own.
     result = folder + "esf/" + names[i] + ".tif";
     if (File.exists(result)) continue;
-    // ImageJ's own open() would end the macro at a damaged file, or fill what is missing with 0.
-    why = call("io.github.isoline.ij.ImageFile.open", folder + names[i]);
+    // ImageJ's own open() would end the macro at a damaged file, or fill what is missing with 0; run() would end it at
+    // an error of the command.
+    why = call("io.github.isoline.ij.Batch.open", folder + names[i]);
     if (why == "") {
         getStatistics(area, mean, min, max);
         if (nSlices == 1 && min == max) why = "all pixels are " + min + ": the file may be damaged";
     }
     if (why == "") {
-        run("Edge Strength Function...", "rho=16 mode=converged foreground=below threshold=127 luminance");
+        options = "rho=16 mode=converged foreground=below threshold=127 luminance";
+        why = call("io.github.isoline.ij.Batch.run", "Edge Strength Function...", options);
+    }
+    if (why == "") {
         // The result has its name only when it is whole.
         saveAs("Tiff", folder + "esf/.part.tif");
         if (!File.rename(folder + "esf/.part.tif", result)) exit("Cannot write " + result);

@@ -8,18 +8,16 @@ import ij.io.TiffDecoder;
 import java.io.File;
 import java.io.IOException;
 
-/**
- * Opens image files for macros that go on behind a damaged one: at some of them ImageJ would end the macro, and of
- * others it opens what is left without a message.
- */
-public final class ImageFile {
+/** Opens images and runs commands for macros that go on with the next file after a failure. */
+public final class Batch {
     private static final int BITS_OF_BYTE = 8;
 
-    private ImageFile() {}
+    private Batch() {}
 
     /**
-     * Opens an image, which becomes the current one. In macros: {@code why =
-     * call("io.github.isoline.ij.ImageFile.open", path)}.
+     * Opens an image, which becomes the current one. At some damaged files ImageJ's own {@code open} ends the macro,
+     * and of others it opens what is left without a message. In macros: {@code why =
+     * call("io.github.isoline.ij.Batch.open", path)}.
      *
      * @return "" or the reason why there is no new image
      */
@@ -40,6 +38,18 @@ public final class ImageFile {
         } catch (RuntimeException e) {
             return "its content is damaged" + (e.getMessage() == null ? "" : ": " + e.getMessage());
         }
+    }
+
+    /**
+     * Runs a command of Isoline on the current image. A failure does not end the macro, as {@code run} would; Escape
+     * does. In macros: {@code why = call("io.github.isoline.ij.Batch.run", command, options)}.
+     *
+     * @param command the command as for {@code run}, such as {@code Signed Distance...}
+     * @param options the options as for {@code run}
+     * @return "" or the reason why the command failed
+     */
+    public static String run(String command, String options) {
+        return Host.failureOf(() -> IJ.run(command, options));
     }
 
     private static String show(String path) {

@@ -10,10 +10,15 @@ import io.github.isoline.NativeLoader;
 import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
+import java.util.List;
 
 /** The way a command reports to ImageJ: to a user, to a macro, or without either. */
 final class Host {
     private static final String TITLE = "Isoline";
+
+    /** The failures of the commands that {@link #failureOf} runs on this thread; null outside. */
+    private static final ThreadLocal<List<String>> FAILURES = new ThreadLocal<>();
 
     private Host() {}
 
@@ -27,11 +32,26 @@ final class Host {
         return isMacroThread() || GraphicsEnvironment.isHeadless() || IJ.getInstance() == null;
     }
 
+    /** Runs commands without the end of the macro at a failure, and returns their first failure, or "". */
+    static String failureOf(Runnable commands) {
+        List<String> failures = new ArrayList<>();
+        FAILURES.set(failures);
+        try {
+            commands.run();
+        } finally {
+            FAILURES.remove();
+        }
+        return failures.isEmpty() ? "" : failures.get(0);
+    }
+
     /** Reports a failure: by a dialog to a user; by one line in the log to a macro, which ends. */
     static void fail(String command, String message) {
         IJ.showProgress(1.0);
         IJ.showStatus("");
-        if (isUnattended()) {
+        List<String> failures = FAILURES.get();
+        if (failures != null) {
+            failures.add(command + ": " + message);
+        } else if (isUnattended()) {
             abortMacro(command + ": " + message);
         } else {
             IJ.error(TITLE, wrap(command + "\n \n" + message));
