@@ -61,6 +61,22 @@ pub(super) fn start_threads(count: usize, name: &'static str) -> Result<Arc<Thre
     Ok(Arc::new(pool))
 }
 
+/// Runs `work` on each of `count` new threads, whose names begin with `name`, and `run` on the calling thread at the same
+/// time. Returns when all have ended; a panic is raised again.
+pub(super) fn beside<R>(
+    count: usize,
+    name: &'static str,
+    work: impl Fn() + Send + Sync,
+    run: impl FnOnce() -> R,
+) -> Result<R> {
+    let threads = start_threads(count, name)?;
+    Ok(threads.in_place_scope(|scope| {
+        // Not a job for any of the threads, several times: one that waits for worker threads would begin the next job.
+        scope.spawn_broadcast(|_, _| work());
+        run()
+    }))
+}
+
 /// Returns the number of slices of a stack that are computed in parallel: one for each thread, because the computation of
 /// one slice does not keep all threads busy all the time. If slices are small there are more, to reduce the overhead of
 /// starting them; if they are large there are fewer, because each takes memory.
@@ -117,4 +133,42 @@ fn vector_unit() -> &'static str {
 
 pub(super) fn free_memory() -> u64 {
     memory().available
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Mutex, mpsc};
+    use std::time::Duration;
+
+    /// If a thread that waits for workers began what another thread should do, it would end its first item after all others,
+    /// for which the calling thread would wait.
+    #[test]
+    fn each_thread_works_once() {
+        let pool = new_pool(4).unwrap();
+        for _ in 0..20 {
+            let (give, given) = mpsc::sync_channel(4);
+            let (done, finished) = mpsc::sync_channel(4);
+            let given = Mutex::new(given);
+            let next = || given.lock().unwrap().recv();
+            let work = || {
+                while let Ok(item) = next() {
+                    pool.in_place_scope(|scope| {
+                        (0..3).for_each(|_| scope.spawn(|_| std::thread::sleep(Duration::from_micros(300))));
+                    });
+                    done.send(item).unwrap();
+                }
+            };
+            let received = beside(2, "isoline-test-", work, || {
+                (0..4).for_each(|item| give.send(item).unwrap());
+                let received = (0..4).map(|_| finished.recv_timeout(Duration::from_secs(10)));
+                let received: std::result::Result<Vec<i32>, _> = received.collect();
+                drop(give);
+                received
+            });
+            let mut received = received.unwrap().expect("no item is held back");
+            received.sort_unstable();
+            assert_eq!(received, [0, 1, 2, 3]);
+        }
+    }
 }

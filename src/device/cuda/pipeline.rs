@@ -254,9 +254,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 }
             }
         };
-        let threads = cpu::start_threads(DOWNLOADERS, THREAD_NAME)?;
-        threads.in_place_scope(|scope| {
-            (0..DOWNLOADERS).for_each(|_| scope.spawn(|_| downloads()));
+        cpu::beside(DOWNLOADERS, THREAD_NAME, downloads, || {
             let run = || {
                 let (mut rest, mut first, mut waiting, mut next) = (output, 0, 0, 0..self.count.min(together));
                 let mut counted = Instant::now();
@@ -302,7 +300,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             // The other threads end when no more batches can come.
             drop(give);
             result
-        })
+        })?
     }
 
     /// Runs a copy. This thread reports progress while a long copy runs.

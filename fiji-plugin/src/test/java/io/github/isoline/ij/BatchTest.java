@@ -254,8 +254,8 @@ class BatchTest {
                 Arrays.asList("--quiet"));
         assertEquals(1, outcome.status, outcome.text());
         String[] lines = outcome.out.trim().split("\\R");
-        assertTrue(lines[0].startsWith("1 Region Snake: "), lines[0]);
-        assertTrue(lines[1].startsWith("2 Signed Distance: ") && lines[1].contains("treshold"), lines[1]);
+        assertTrue(lines[0].startsWith("1 Region Snake (disc): "), lines[0]);
+        assertTrue(lines[1].startsWith("2 Signed Distance") && lines[1].contains("treshold"), lines[1]);
         List<String> others = Arrays.asList(lines).subList(2, lines.length);
         assertTrue(others.contains("3 .") && others.contains("4 Distance of disc"), others.toString());
         assertTrue(!others.contains("5"), others.toString());
