@@ -257,7 +257,7 @@ class BatchTest {
         assertTrue(lines[0].startsWith("1 Region Snake (disc): "), lines[0]);
         assertTrue(lines[1].startsWith("2 Signed Distance") && lines[1].contains("treshold"), lines[1]);
         List<String> others = Arrays.asList(lines).subList(2, lines.length);
-        assertTrue(others.contains("3 .") && others.contains("4 Distance of disc"), others.toString());
+        assertTrue(others.contains("3 .") && others.contains("4 Signed distance (pixels) of disc"), others.toString());
         assertTrue(!others.contains("5"), others.toString());
         assertEquals(1, outcome.errors.trim().split("\n").length, outcome.errors);
         assertTrue(outcome.errors.contains("(macro line 6)"), outcome.errors);
