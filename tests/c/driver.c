@@ -601,8 +601,9 @@ static void memory_that_cannot_be_page_locked_is_ordinary(const char *device) {
 static void more_than_half_of_the_free_memory_is_not_page_locked(const char *device) {
     (void)device;
     char warned[512] = "";
-    if (slow()) {
-        skip("an instrument writes to the memory");
+    /* The buffer's pages are made, which takes a minute where old files have to leave the memory. */
+    if (slow() || (getenv("ISOLINE_TEST_EVERY") == NULL && told(0).free_memory > (uint64_t)4 << 30)) {
+        skip("it would write to half of the memory");
         return;
     }
     if (!with_driver("whole")) {
@@ -611,7 +612,6 @@ static void more_than_half_of_the_free_memory_is_not_page_locked(const char *dev
     GOOD(isoline_set_logger(keep_warnings, warned, ISOLINE_LOG_WARN));
     isoline_context *context = open_context("cuda:0");
     void *buffer = NULL;
-    /* The memory is not touched. */
     GOOD(isoline_buffer_new(context, (size_t)(0.6 * (double)told(0).free_memory), &buffer));
     CHECK_HAS(warned, "more than half of the free memory");
     CHECK_NUMBER(*fake.locks, 0);

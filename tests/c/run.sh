@@ -16,6 +16,7 @@
 # ISOLINE_LIB_DIR         the folder of libisoline.so when none is given (default: target/release)
 # ISOLINE_NO_VALGRIND=1   leave valgrind out; it is also left out where it is not installed
 # ISOLINE_NO_ASAN=1       leave the sanitizers out
+# ISOLINE_TEST_EVERY=1    also the test that writes to half of the memory, where that is more than 2 GiB
 # ISOLINE_NO_ONE_CORE=1   measure the time from a cancel to the end of a call by the clock alone, not also on a single core
 # CC, CXX                 compilers (default: gcc, g++); with MinGW-w64's the programs are for Windows
 # ISOLINE_TESTS_RUNNER    the command that runs the programs of another system, such as "wine" (--no-build)
