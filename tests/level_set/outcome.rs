@@ -137,9 +137,9 @@ fn photograph(name: &str, centre: [f64; 2], radius: f64) -> (Array3<u8>, Array3<
     (image, mask)
 }
 
-/// Returns the image, start and spacing of white matter from two points.
+/// Returns the image, a part of the brain, and the start and spacing of white matter from two points.
 fn white_matter(radius: f64) -> (Array3<u8>, Array3<u8>, Params) {
-    let (image, spacing) = (whole_brain(), [1.0, 1.0, 2.0]);
+    let (image, spacing) = (whole_brain().slice(ndarray::s![.., ..110, ..]).to_owned(), [1.0, 1.0, 2.0]);
     let [left, right] = [74.0, 122.0].map(|x| ball(image.dim(), [x, 59.0, 12.0], radius, spacing));
     (image, left | right, Params { spacing, ..Params::default() })
 }
