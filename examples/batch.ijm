@@ -28,6 +28,7 @@ for (i = 0; i < names.length; i++) {
     if (why == "") {
         options = "rho=16 mode=converged foreground=below threshold=127 luminance";
         why = call("io.github.isoline.ij.Batch.run", "Edge Strength Function...", options);
+        if (endsWith(why, ": cancelled")) exit(why);
     }
     if (why == "") {
         // The result has its name only when it is whole.

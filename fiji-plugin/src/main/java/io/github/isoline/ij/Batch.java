@@ -41,12 +41,12 @@ public final class Batch {
     }
 
     /**
-     * Runs a command of Isoline on the current image. A failure does not end the macro, as {@code run} would; Escape
-     * does. In macros: {@code why = call("io.github.isoline.ij.Batch.run", command, options)}.
+     * Runs a command of Isoline on the current image. A failure does not end the macro, as it would in {@code run}. In
+     * macros: {@code why = call("io.github.isoline.ij.Batch.run", command, options)}.
      *
      * @param command the command as for {@code run}, such as {@code Signed Distance...}
      * @param options the options as for {@code run}
-     * @return "" or the reason why the command failed
+     * @return "" or the reason why the command failed; it ends with {@code ": cancelled"} after Escape
      */
     public static String run(String command, String options) {
         return Host.failureOf(() -> IJ.run(command, options));

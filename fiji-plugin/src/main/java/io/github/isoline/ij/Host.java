@@ -48,10 +48,7 @@ final class Host {
     static void fail(String command, String message) {
         IJ.showProgress(1.0);
         IJ.showStatus("");
-        List<String> failures = FAILURES.get();
-        if (failures != null) {
-            failures.add(command + ": " + message);
-        } else if (isUnattended()) {
+        if (isUnattended()) {
             abortMacro(command + ": " + message);
         } else {
             IJ.error(TITLE, wrap(command + "\n \n" + message));
@@ -82,6 +79,11 @@ final class Host {
     }
 
     private static void abortMacro(String message) {
+        List<String> failures = FAILURES.get();
+        if (failures != null) {
+            failures.add(message);
+            return;
+        }
         Interpreter macro = isMacroThread() ? Interpreter.getInstance() : null;
         String line = macro == null ? "" : " (macro line " + macro.getLineNumber() + ")";
         if (!HeadlessMacro.takes(message + line)) {

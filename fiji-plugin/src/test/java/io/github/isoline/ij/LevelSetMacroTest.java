@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.IJ;
 import ij.ImagePlus;
+import ij.WindowManager;
 import ij.gui.Line;
 import ij.gui.NewImage;
 import ij.gui.Overlay;
@@ -392,5 +393,15 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         assertEquals("Level set of disc", plugin.getResult().getTitle());
         assertEquals("Phi of disc", plugin.getPhi().getTitle());
         assertEquals(32, plugin.getPhi().getBitDepth());
+    }
+
+    @Test
+    void escapeIsAReasonInABatch() {
+        ImagePlus image = longStack(640, 200, 255);
+        WindowManager.setTempCurrentImage(image);
+        pressEscapeAfter(20, image);
+        assertEquals(
+                "Edge Strength Function (stack): cancelled",
+                Batch.run("Edge Strength Function...", "threshold=90 mode=iterations iterations=10000"));
     }
 }
