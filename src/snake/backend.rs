@@ -9,7 +9,7 @@ use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cu
 use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::{Error, Result};
 use crate::image::Image;
-use crate::memory::{collected, extend, try_collected};
+use crate::memory::{collected, extend};
 use crate::parallel::{take_first, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::{Parts, Report};
@@ -33,12 +33,12 @@ impl Backend {
         input: &Image<'_>,
         params: &Params,
         level_scale: &LevelScale,
-        unmeasured: Vec<Target>,
+        mut targets: Vec<Target>,
         watch: &mut Watch<'_, '_, '_>,
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
-        if on_host && context.deals_out(unmeasured.len()) {
-            let jobs = dealt_out(context.devices().len(), unmeasured)?;
+        if on_host && context.deals_out(targets.len()) {
+            let jobs = dealt_out(context.devices().len(), targets)?;
             let found = context.run_shares(MEASURING, jobs, watch.progress, |part, targets, progress| {
                 let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
                 Self::new(part, input, params, level_scale, targets, &mut watch)
@@ -51,65 +51,55 @@ impl Backend {
             return Ok((Self::Several(backends), targets));
         }
         let needs = DeviceNeeds {
-            device_bytes: cuda::min_device_bytes(params, input, &unmeasured),
+            device_bytes: cuda::min_device_bytes(params, input, &targets),
             cpu_only: params.schedule == Schedule::Sequential && on_host,
             host_memory: on_host,
         };
-        let measured = |mut backend: Self, targets: Vec<Target>, watch: &mut Watch<'_, '_, '_>| {
-            let targets = backend.measure(context, params, targets, watch)?;
-            Ok((backend, targets))
-        };
-        context.run_on_device(
+        let backend = context.run_on_device(
             needs,
             false,
-            &mut (unmeasured, watch),
+            &mut (&mut targets, watch),
             |cuda, (targets, watch)| {
                 cuda::check_schedule(params)?;
                 let solver = cuda::Solver::new(context, cuda, input, params, level_scale.quantise)?;
-                // Keep the targets, because the CPU needs them if the GPU fails.
-                let copies = try_collected(targets.iter().map(Target::try_clone))?;
-                measured(Self::Cuda(Box::new(solver)), copies, watch)
+                let mut backend = Self::Cuda(Box::new(solver));
+                backend.measure(context, params, targets, watch)?;
+                Ok(backend)
             },
             |(targets, watch)| {
-                let image = HostImage::new(context, input, params, level_scale, watch)?;
-                measured(Self::Cpu(image), std::mem::take(targets), watch)
+                let mut backend = Self::Cpu(HostImage::new(context, input, params, level_scale, watch)?);
+                backend.measure(context, params, targets, watch)?;
+                Ok(backend)
             },
-        )
+        )?;
+        Ok((backend, targets))
     }
 
-    /// Returns the targets with the sums of their initial polygons. After an error the earlier targets can still be
-    /// searched.
+    /// Computes the sums of the targets' initial polygons. After an error the earlier targets can still be searched.
     pub(super) fn measure(
         &mut self,
         context: &Context,
         params: &Params,
-        targets: Vec<Target>,
+        targets: &mut [Target],
         watch: &mut Watch<'_, '_, '_>,
-    ) -> Result<Vec<Target>> {
+    ) -> Result<()> {
         match self {
             Self::Released(_) => Err(released()),
             Self::Cpu(image) => cpu::measure(context, image, params, targets, watch),
-            Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(targets),
+            Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(()),
             Self::Several(backends) => {
                 // If one device fails, all must continue with their earlier targets.
                 let before: Vec<_> = backends.iter_mut().map(Self::take_search).collect();
-                let measured = dealt_out(backends.len(), targets).and_then(|jobs| {
-                    let jobs = jobs.into_iter().zip(backends.iter_mut());
-                    let jobs = jobs.map(|((range, targets), backend)| (range, (backend, targets))).collect();
+                let jobs = jobs_of(backends, targets);
+                let measured =
                     context.run_shares(MEASURING, jobs, watch.progress, |part, (backend, targets), progress| {
                         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
                         backend.measure(part, params, targets, &mut watch)
-                    })
-                });
-                let joined = measured.and_then(|parts| {
-                    let mut targets = Vec::new();
-                    parts.into_iter().try_for_each(|(_, own)| extend(&mut targets, own))?;
-                    Ok(targets)
-                });
-                if joined.is_err() {
+                    });
+                if measured.is_err() {
                     backends.iter_mut().zip(before).for_each(|(backend, search)| backend.set_search(search));
                 }
-                joined
+                measured.map(|_| ())
             }
             Self::Cuda(solver) => solver.measure(params, targets, watch),
         }
@@ -164,11 +154,7 @@ impl Backend {
             Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(Report::new(context.device())),
             Self::Cuda(solver) => solver.iterate(context, targets, iterations, progress),
             Self::Several(backends) => {
-                let (mut jobs, mut rest) = (Vec::new(), targets);
-                for (range, backend) in shares(backends.len(), rest.len()).into_iter().zip(backends) {
-                    let own = take_first(&mut rest, range.len());
-                    jobs.push((range, (backend, own)));
-                }
+                let jobs = jobs_of(backends, targets);
                 let reports = context.run_shares(MOVING, jobs, progress, |part, (backend, targets), progress| {
                     backend.iterate(part, params, targets, iterations, progress)
                 })?;
@@ -202,6 +188,16 @@ fn released() -> Error {
         "cannot use the pixels of this snake again: it ran on several slices, or on slices that a function read, and keeps \
          none; make a snake of one slice in memory",
     )
+}
+
+/// Gives each backend its targets.
+fn jobs_of<'a>(
+    backends: &'a mut [Backend],
+    mut targets: &'a mut [Target],
+) -> Vec<Job<(&'a mut Backend, &'a mut [Target])>> {
+    let shares = shares(backends.len(), targets.len());
+    let jobs = shares.into_iter().zip(backends);
+    jobs.map(|(range, backend)| (range.clone(), (backend, take_first(&mut targets, range.len())))).collect()
 }
 
 /// Divides the targets among some devices, each of which gets a range of them.

@@ -228,17 +228,19 @@ impl Snake {
         let image = Bounds::of_image(backend.size());
         part(progress, [0.0, SHARE], COARSE_STAGE, |progress| {
             let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
-            let reduced = reduced_targets(context, targets, &image, &coarse.params, &mut watch)?;
-            coarse.targets = coarse.backend.measure(context, &coarse.params, reduced, &mut watch)?;
+            let mut reduced = reduced_targets(context, targets, &image, &coarse.params, &mut watch)?;
+            coarse.backend.measure(context, &coarse.params, &mut reduced, &mut watch)?;
+            coarse.targets = reduced;
             coarse.is_at_start = true;
             coarse.advance(u64::MAX, progress)
         })?;
         let enlarged = |index: usize| enlarged_target(&targets[index], &coarse.targets[index], &image);
-        let enlarged = context.pool().install(|| try_par_indexed(targets.len(), enlarged))?;
-        self.targets = part(progress, [SHARE, SHARE], COARSE_STAGE, |progress| {
+        let mut enlarged = context.pool().install(|| try_par_indexed(targets.len(), enlarged))?;
+        part(progress, [SHARE, SHARE], COARSE_STAGE, |progress| {
             let mut watch = Watch { ticker: &Ticker::following(MEASURING), progress };
-            backend.measure(context, params, enlarged, &mut watch)
+            backend.measure(context, params, &mut enlarged, &mut watch)
         })?;
+        self.targets = enlarged;
         log::info!(
             "region snakes: at most {} iterations on a reduced image of {:?} pixels",
             coarse.targets.iter().map(|target| target.iterations).max().unwrap_or(0),

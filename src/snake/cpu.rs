@@ -5,7 +5,6 @@ use super::search::{Plan, Target};
 use super::{MOVING, Params, Status, Watch};
 use crate::device::Context;
 use crate::error::Result;
-use crate::memory::try_par_collected;
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -20,21 +19,18 @@ fn threads_share_targets(context: &Context, targets: &[Target]) -> bool {
     2 * running <= threads
 }
 
-/// Returns the targets with the sums of their initial polygons.
+/// Computes the sums of the targets' initial polygons.
 pub(super) fn measure(
     context: &Context,
     image: &HostImage,
     params: &Params,
-    targets: Vec<Target>,
+    targets: &mut [Target],
     watch: &mut Watch<'_, '_, '_>,
-) -> Result<Vec<Target>> {
-    let parallel = threads_share_targets(context, &targets);
+) -> Result<()> {
+    let parallel = threads_share_targets(context, targets);
     watch.run(context, |ticker| {
-        let measure = |target: Target| match target.status {
-            Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target, ticker),
-            _ => Ok(target),
-        };
-        try_par_collected(targets.into_par_iter().map(measure))
+        let running = targets.par_iter_mut().filter(|target| target.status == Status::Running);
+        running.try_for_each(|target| image.measure(&Plan { parallel, ..params.plan(&target.bounds) }, target, ticker))
     })
 }
 

@@ -199,17 +199,18 @@ impl Solver {
         [self.image.width as usize, self.image.height as usize]
     }
 
-    /// Returns the targets with the sums of their initial polygons. After an error the earlier targets are unchanged.
+    /// Copies the targets to the device and computes the sums of their initial polygons. After an error the earlier targets
+    /// can still be searched.
     pub(super) fn measure(
         &mut self,
         params: &Params,
-        mut targets: Vec<Target>,
+        targets: &mut [Target],
         watch: &mut Watch<'_, '_, '_>,
-    ) -> Result<Vec<Target>> {
+    ) -> Result<()> {
         check_schedule(params)?;
         self.cuda.bind()?;
         watch.ticker.report(watch.progress)?;
-        let search = self.prepare(params, &targets)?;
+        let search = self.prepare(params, targets)?;
         watch.ticker.report(watch.progress)?;
         self.kernels.whole(&self.stream, &search.job)?;
         for first in (0..targets.len()).step_by(MEASURED_AT_ONCE) {
@@ -218,9 +219,9 @@ impl Solver {
             self.stream.synchronize()?;
             watch.ticker.report(watch.progress)?;
         }
-        self.fetch(&search, &mut targets)?;
+        self.states(&search)?.iter().zip(targets).for_each(|(state, target)| state.update(target));
         self.search = Some(search);
-        Ok(targets)
+        Ok(())
     }
 
     /// Allocates the buffers of a search and copies the targets to the device.
@@ -347,9 +348,9 @@ impl Solver {
         Ok(states)
     }
 
-    /// Copies states and polygons to the host's targets.
-    fn fetch(&self, search: &Search, targets: &mut [Target]) -> Result<()> {
-        let states = self.states(search)?;
+    /// Copies states, unless they are given, and polygons to the host's targets.
+    fn fetch(&self, search: &Search, states: Option<Vec<DeviceTarget>>, targets: &mut [Target]) -> Result<()> {
+        let states = states.map_or_else(|| self.states(search), Ok)?;
         let most = states.iter().map(DeviceTarget::count).max().unwrap_or(0);
         let mut coordinates: Vec<[i32; 2]> = zeroed(states.len() * most)?;
         let row = most * size_of::<[i32; 2]>();
@@ -384,6 +385,7 @@ impl Solver {
         let mut left = iterations;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
         let mut batch = (FIRST_ITERATIONS / (most.div_ceil(FIRST_NODES).max(1) as u64).pow(2)).max(1);
+        let mut newest = None;
         let outcome = loop {
             if let Err(error) = ticker.report(progress) {
                 break Err(error);
@@ -394,8 +396,9 @@ impl Solver {
             }
             let launched = Instant::now();
             let job = SearchJob { launch_iterations: count, ..search.job };
+            newest = None;
             let states = match self.launch(&search, &job).and_then(|()| self.states(&search)) {
-                Ok(states) => states,
+                Ok(states) => newest.insert(states),
                 Err(error) => break Err(error),
             };
             left -= count;
@@ -415,7 +418,7 @@ impl Solver {
         report.seconds_compute += started.elapsed().as_secs_f64();
         let fetched = Instant::now();
         // Fetch the polygons even after a cancellation: every target keeps its last complete iteration.
-        let kept = self.fetch(&search, targets);
+        let kept = self.fetch(&search, newest, targets);
         report.seconds_download = fetched.elapsed().as_secs_f64();
         report.peak_device_bytes = self.cuda.memory().peak();
         self.search = Some(search);
@@ -442,7 +445,7 @@ impl Solver {
             // 2. Measure them.
             let search = self.prepare(&Params { max_nodes: most as u32, ..Params::default() }, &targets)?;
             self.launch(&search, &search.job)?;
-            self.fetch(&search, &mut targets)?;
+            self.states(&search)?.iter().zip(&mut targets).for_each(|(state, target)| state.update(target));
             sums.extend(targets.iter().map(|target| target.inside));
         }
         Ok(sums)

@@ -147,11 +147,11 @@ impl HostImage {
         }
     }
 
-    /// Returns a target at its start, with its sums.
-    pub(super) fn measured(&self, plan: &Plan, target: Target, ticker: &Ticker) -> Result<Target> {
+    /// Computes the sums of a target at its start.
+    pub(super) fn measure(&self, plan: &Plan, target: &mut Target, ticker: &Ticker) -> Result<()> {
         match self {
-            Self::U8(sums) => Target::measured(&Setting { sums, plan, ticker }, target),
-            Self::U16(sums) => Target::measured(&Setting { sums, plan, ticker }, target),
+            Self::U8(sums) => target.measure(&Setting { sums, plan, ticker }),
+            Self::U16(sums) => target.measure(&Setting { sums, plan, ticker }),
         }
     }
 

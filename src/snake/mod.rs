@@ -264,8 +264,9 @@ impl Snake {
         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress: &mut None };
         let [width, height] = self.backend.size();
         let (unmeasured, slices) = initial_targets(&context, params, initial, [width, height, self.depth], &mut watch)?;
-        let unmeasured = divided(&context, params, unmeasured, &mut watch)?;
-        self.targets = self.backend.measure(&context, params, unmeasured, &mut watch)?;
+        let mut targets = divided(&context, params, unmeasured, &mut watch)?;
+        self.backend.measure(&context, params, &mut targets, &mut watch)?;
+        self.targets = targets;
         self.slices = slices;
         self.overlapping.take();
         self.set_params(params);
@@ -382,7 +383,7 @@ impl Snake {
         let mut overlapping = zeroed(self.targets.len())?;
         for group in stack::groups(&order, &self.slices) {
             let targets: Vec<&Target> = collected(group.iter().map(|index| &self.targets[*index]))?;
-            let found = self.context.pool().install(|| draw::overlapping(&targets, &ticker))?;
+            let found = draw::overlapping(self.context.pool(), &targets, &ticker)?;
             group.iter().zip(found).for_each(|(index, found)| overlapping[*index] = found);
         }
         Ok(overlapping)

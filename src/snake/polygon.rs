@@ -179,6 +179,12 @@ impl Bounds {
         Self { x0: 0, y0: 0, x1: width as i32, y1: height as i32 }
     }
 
+    /// Returns the bounding rectangle of nodes.
+    pub(super) fn of_nodes(nodes: &[Node]) -> Self {
+        let rectangles = nodes.iter().map(|Node { x, y }| Self { x0: *x, y0: *y, x1: *x, y1: *y });
+        rectangles.reduce(|a, b| a.around(&b)).unwrap_or(Self { x0: 0, y0: 0, x1: 0, y1: 0 })
+    }
+
     /// Returns whether a node lies within or on the rectangle.
     pub(super) fn contain(&self, node: Node) -> bool {
         (self.x0..=self.x1).contains(&node.x) && (self.y0..=self.y1).contains(&node.y)

@@ -124,16 +124,16 @@ struct Change {
 }
 
 impl Target {
-    /// Returns a target at its start with its sums.
-    pub(super) fn measured<T: Level>(setting: &Setting<'_, T>, mut target: Self) -> Result<Self> {
+    /// Computes the sums of a target at its start.
+    pub(super) fn measure<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<()> {
         let Setting { sums, plan, ticker } = *setting;
-        target.whole = sums.rectangle(&target.bounds, plan.parallel, ticker)?;
-        let edges = target.edge_sums(setting)?;
-        target.set_edges(plan, edges);
-        if target.inside.pixels == 0 {
-            target.status = Status::Vanished;
+        self.whole = sums.rectangle(&self.bounds, plan.parallel, ticker)?;
+        let edges = self.edge_sums(setting)?;
+        self.set_edges(plan, edges);
+        if self.inside.pixels == 0 {
+            self.status = Status::Vanished;
         }
-        Ok(target)
+        Ok(())
     }
 
     /// Returns a target without its sums. `nodes` come from [`normalise`](super::polygon::normalise).

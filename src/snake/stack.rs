@@ -75,11 +75,7 @@ pub(super) fn initial_targets(
 /// Returns the bounds of a target's nodes: the window, or the image.
 fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
     let Background::Window { margin } = params.background else { return *image };
-    let extent = |of: fn(&Node) -> i32| {
-        let values = nodes.iter().map(of);
-        (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
-    };
-    let ((x0, x1), (y0, y1)) = (extent(|node| node.x), extent(|node| node.y));
+    let Bounds { x0, y0, x1, y1 } = Bounds::of_nodes(nodes);
     let longer = f64::from((x1 - x0).max(y1 - y0));
     let margin = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
     Bounds {

@@ -110,8 +110,6 @@ fn clusters(targets: &[Target], ticker: &Ticker) -> Result<Vec<Vec<usize>>> {
         // All windows are equal, as with the whole image for a background, so there is one group.
         return Ok(if order.len() > 1 { vec![order] } else { Vec::new() });
     }
-    let key = |index: &usize| (targets[*index].bounds.x0, *index);
-    sort_while(&mut order, ticker, |a, b| key(a).cmp(&key(b)))?;
     // A union-find forest: each target points to another one of its group, and the last one of the chain represents the
     // group.
     let mut group: Vec<usize> = collected(0..targets.len())?;
@@ -122,17 +120,15 @@ fn clusters(targets: &[Target], ticker: &Ticker) -> Result<Vec<Vec<usize>>> {
         }
         index
     }
-    for (place, index) in order.iter().enumerate() {
-        let window = targets[*index].bounds;
-        for other in order[place + 1..].iter().take_while(|other| targets[**other].bounds.x0 < window.x1) {
-            ticker.check()?;
-            let theirs = targets[*other].bounds;
-            if theirs.y0 < window.y1 && window.y0 < theirs.y1 {
-                let [a, b] = [last(&mut group, *index), last(&mut group, *other)];
-                group[a.max(b)] = a.min(b);
-            }
-        }
-    }
+    for_each_overlap(
+        &mut order,
+        |index| targets[index].bounds,
+        ticker,
+        |one, other| {
+            let [a, b] = [last(&mut group, one), last(&mut group, other)];
+            group[a.max(b)] = a.min(b);
+        },
+    )?;
     sort_while(&mut order, ticker, usize::cmp)?;
     let mut members: Vec<Vec<usize>> = collected(targets.iter().map(|_| Vec::new()))?;
     for index in order {
@@ -140,6 +136,31 @@ fn clusters(targets: &[Target], ticker: &Ticker) -> Result<Vec<Vec<usize>>> {
     }
     members.retain(|members| members.len() > 1);
     Ok(members)
+}
+
+/// Calls `visit` for every two of the rectangles with these indices that share pixels. Changes the order of the indices.
+pub(super) fn for_each_overlap(
+    indices: &mut Vec<usize>,
+    rectangle: impl Fn(usize) -> Bounds,
+    ticker: &Ticker,
+    mut visit: impl FnMut(usize, usize),
+) -> Result<()> {
+    let key = |index: usize| (rectangle(index).x0, index);
+    sort_while(indices, ticker, |a, b| key(*a).cmp(&key(*b)))?;
+    for (place, index) in indices.iter().enumerate() {
+        ticker.check()?;
+        let own = rectangle(*index);
+        for other in &indices[place + 1..] {
+            let theirs = rectangle(*other);
+            if theirs.x0 >= own.x1 {
+                break;
+            }
+            if theirs.y0 < own.y1 && own.y0 < theirs.y1 {
+                visit(*index, *other);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A run of pixels with the number of its nearest start.
