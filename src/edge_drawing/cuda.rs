@@ -262,6 +262,8 @@ impl SliceOperation for Drawing<'_, '_> {
     }
 
     /// Queues the extraction of the slices' segments, and expands their bits to the caller's memory.
+    const FINISHES: bool = true;
+
     fn finish(
         &mut self,
         pipeline: &mut Pipeline<'_, '_, '_>,

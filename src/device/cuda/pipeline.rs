@@ -149,37 +149,50 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         let queue_downloads = direct && self.count > 1;
         let in_flight = slots.len() / together;
         let batches = self.count.div_ceil(together);
+        // A single batch is downloaded without waiting for its computation: threads that wake up meanwhile begin sooner.
+        let early = batches == 1 && has_results && output.is_some() && !direct && !O::FINISHES;
+        let mut began = Instant::now();
         for step in 0..batches + in_flight {
             let batch = &mut slots[step % in_flight * together..][..together];
             let slices = |batch: usize| batch * together..self.count.min((batch + 1) * together);
             let begin = if step < batches { slices(step) } else { 0..0 };
             let end = step.checked_sub(in_flight).map_or(0..0, slices);
+            let computed = &batch[..end.len()];
             // 1. Wait for the slices that the slots have computed.
-            for (slice, slot) in end.clone().zip(&*batch) {
-                self.wait(&slot.times, slice, 0.95)?;
-                if queue_downloads {
-                    slot.times[3].synchronize()?;
-                    self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+            if !early {
+                for (slice, slot) in end.clone().zip(computed) {
+                    self.wait(&slot.times, slice, 0.95)?;
+                    if queue_downloads {
+                        slot.times[3].synchronize()?;
+                        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+                    }
                 }
+                operation.finish(self, computed, end.clone(), output.as_deref_mut())?;
+                began = Instant::now();
             }
-            self.add_computed(batch.iter().take(end.len()), operation, &end)?;
-            operation.finish(self, &batch[..end.len()], end.clone(), output.as_deref_mut())?;
             // 2. Download their results.
-            let results = end.clone().zip(&*batch).filter_map(|(slice, slot)| {
+            let results = end.clone().zip(computed).filter_map(|(slice, slot)| {
                 let (side, pitch) = O::result(&slot.buffers)?;
                 Some((operation.slices(slice), DeviceRows { stream: &slot.stream, side, pitch }))
             });
             let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
             if let (Some(output), false) = (output.as_deref_mut(), results.is_empty()) {
-                let started = Instant::now();
                 self.copy(pool, slot_bytes, |ticker| {
                     cuda.bind()?;
                     transfer.download(pool, output, &results, ticker)?;
                     if direct { results.iter().try_for_each(|(_, rows)| rows.stream.synchronize()) } else { Ok(()) }
                 })?;
-                self.report.seconds_download += started.elapsed().as_secs_f64();
+                let before = match computed.last() {
+                    Some(last) if early => computed[0].times[0].seconds_to(&last.times[2])?,
+                    _ => 0.0,
+                };
+                self.report.seconds_download += (began.elapsed().as_secs_f64() - before).max(0.0);
             }
+            self.add_computed(computed.iter(), operation, &end)?;
             // 3. Upload the next slices, and queue their computations.
+            if !begin.is_empty() {
+                began = Instant::now();
+            }
             let slots = (begin.clone(), batch.iter());
             self.begin(context, cuda, operation, slots, (&source_of(input, output.as_deref()), 0), slot_bytes)?;
             for (slice, slot) in begin.zip(batch) {
@@ -210,9 +223,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
     ) -> Result<()> {
         let (pool, transfer, ticker) = (context.pool(), cuda.transfer(), self.ticker.clone());
         let slot_bytes = copied_bytes(operation, input, Some(&output));
-        let batches = slots.chunks_exact_mut(together).map(|batch| batch.iter_mut().collect::<Vec<_>>());
-        let mut free: Vec<_> = batches.collect();
-        // Each channel has room for all batches, so sending never blocks.
+        let mut free: Vec<_> = slots.iter_mut().collect();
+        // Each channel has room for as many batches as there can be, so sending never blocks.
         let (give, given) = mpsc::sync_channel::<Batch<'_, 'o, O::Buffers>>(free.len());
         let (done, finished) = mpsc::sync_channel(free.len());
         let downloads = {
@@ -222,12 +234,10 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 while let Ok(mut batch) = next() {
                     let download = || {
                         cuda.bind()?;
-                        // Wait for the computation first, so that it is not counted as part of the download.
-                        for slot in &batch.slots {
-                            while !slot.times[2].is_done()? {
-                                ticker.check()?;
-                                std::thread::sleep(Duration::from_micros(50));
-                            }
+                        // Wait for the first slice, so that its computation is not counted as part of the download.
+                        while !batch.slots[0].times[2].is_done()? {
+                            ticker.check()?;
+                            std::thread::sleep(Duration::from_micros(50));
                         }
                         let started = Instant::now();
                         let results = batch.slots.iter().zip(&batch.places).filter_map(|(slot, place)| {
@@ -256,11 +266,12 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         };
         cpu::beside(DOWNLOADERS, THREAD_NAME, downloads, || {
             let run = || {
-                let (mut rest, mut first, mut waiting, mut next) = (output, 0, 0, 0..self.count.min(together));
+                // The first batches are small, so that the first download begins soon.
+                let (mut rest, mut first, mut waiting, mut size, mut next) = (output, 0, 0, 1, 0..1);
                 let mut counted = Instant::now();
                 while waiting > 0 || !next.is_empty() {
-                    // 1. Wait until a batch is downloaded, if no slots are free or no slices are left.
-                    let Some(mut batch) = free.pop().filter(|_| !next.is_empty()) else {
+                    // 1. Wait until a batch is downloaded, if too few slots are free or no slices are left.
+                    if next.is_empty() || free.len() < next.len() {
                         let (slices, batch, time): (_, Vec<_>, Result<[Instant; 2]>) =
                             ticker.receive(&finished, self.progress)?;
                         // Downloads overlap; time in which there are two counts once.
@@ -269,10 +280,10 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                         counted = counted.max(ended);
                         self.add_computed(batch.iter().map(|slot| &**slot), operation, &slices)?;
                         waiting -= 1;
-                        free.push(batch);
+                        free.extend(batch);
                         continue;
-                    };
-                    batch.truncate(next.len());
+                    }
+                    let mut batch = free.split_off(free.len() - next.len());
                     // 2. Upload the next slices, and queue their computations.
                     let places: Vec<_> = next.clone().map(|slice| operation.slices(slice)).collect();
                     let end = places.last().map_or(first, |place| place.end);
@@ -288,8 +299,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     let places = places.into_iter().map(|place| place.start - first..place.end - first).collect();
                     let slices = next.clone();
                     give.send(Batch { slices, slots: batch, places, output: own }).map_err(|_| Error::cancelled())?;
-                    (rest, first, waiting) = (after, end, waiting + 1);
-                    next = next.end..self.count.min(next.end + together);
+                    (rest, first, waiting, size) = (after, end, waiting + 1, together.min(2 * size));
+                    next = next.end..self.count.min(next.end + size);
                 }
                 Ok(())
             };
@@ -457,6 +468,9 @@ pub(crate) trait SliceOperation: Sync {
         slice: usize,
         output: Option<&ImageMut<'_>>,
     ) -> Result<()>;
+
+    /// True if [`finish`](Self::finish) has work to do.
+    const FINISHES: bool = false;
 
     /// Does the remaining work on the host for slices whose kernels are done, each with its slot.
     fn finish(

@@ -31,6 +31,11 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 const STAGING_BYTES: usize = 2 << 20;
 const STAGING_BUFFERS: usize = 4;
 
+/// The numbers of parts that a thread copies of a small image. With fewer parts it waits longer for its first copy or after
+/// its last one.
+const UPLOADED_PARTS: usize = 2;
+const DOWNLOADED_PARTS: usize = 3;
+
 /// The smallest part of an image that is copied separately, and the smallest share of a thread, in bytes.
 const MIN_PART_BYTES: usize = 256 << 10;
 const MIN_COPIER_BYTES: usize = 512 << 10;
@@ -190,17 +195,17 @@ impl Transfer {
     }
 
     /// Divides the copy of images with these shapes among at most `copiers` threads: splits each into parts of about the same
-    /// size.
+    /// size, `parts_of_each` for a thread, or more if they would be larger than a staging buffer.
     fn divide<V>(
         pool: &ThreadPool,
-        copiers: usize,
+        (copiers, parts_of_each): (usize, usize),
         images: Vec<(V, (usize, usize, usize))>,
         pixel_bytes: usize,
         split_at: impl Fn(V, Axis, usize) -> (V, V),
     ) -> Result<Division<impl Iterator<Item = (usize, Place, V)>>> {
         let bytes: usize = images.iter().map(|(_, (depth, height, width))| depth * height * width * pixel_bytes).sum();
         let copiers = (bytes / MIN_COPIER_BYTES).clamp(1, pool.current_num_threads().min(copiers));
-        let pixels = (bytes / (2 * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES) / pixel_bytes;
+        let pixels = (bytes / (parts_of_each * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES) / pixel_bytes;
         let mut parts = Vec::new();
         for (image, (view, shape)) in images.into_iter().enumerate() {
             let split = split_into_parts(view, shape, pixels, &split_at)?;
@@ -318,7 +323,7 @@ impl Transfer {
         };
         let fill = if bytes <= most_streamed { streaming_stores::copy } else { <[u8]>::copy_from_slice };
         let Division { copiers, buffers, parts } =
-            Self::divide(pool, copiers, views, pixel_bytes, ArrayView3::split_at)?;
+            Self::divide(pool, (copiers, UPLOADED_PARTS), views, pixel_bytes, ArrayView3::split_at)?;
         self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
             // The copies of a copier are done in order, so it is enough to wait for the last one of an image.
             let mut last: Option<(usize, usize)> = None;
@@ -450,7 +455,7 @@ impl Transfer {
         let ready = self.record_ready(from.iter().map(|(from, _)| *from))?;
         let _running = self.downloads.clone();
         let Division { copiers, buffers, parts } =
-            Self::divide(pool, MAX_COPIERS, views, pixel_bytes, ArrayViewMut3::split_at)?;
+            Self::divide(pool, (MAX_COPIERS, DOWNLOADED_PARTS), views, pixel_bytes, ArrayViewMut3::split_at)?;
         self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
             let mut in_flight: VecDeque<(usize, _)> = VecDeque::new();
             for index in (0..buffers).cycle() {
