@@ -8,18 +8,23 @@ use super::{Bounds, Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{ImageMut, on_host};
-use crate::memory::{collected, push, reserved, try_collected};
+use crate::memory::{collected, par_collected, push, reserved, try_collected};
 use crate::parallel::try_par_each;
 use crate::progress::{self, Progress, Ticker};
 use crate::slice_io::Output;
 use ndarray::{ArrayViewMut2, Axis, s};
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of rows that are cleared and drawn together, few enough to stay in the second-level cache.
 const DRAWN_ROWS: usize = 32;
+
+/// The most targets whose bounding rectangles are compared; for more, drawing them takes less time.
+const MOST_COMPARED: usize = 4096;
+
+/// The number of targets for which one thread takes less time than waking another.
+const FEW: usize = 1024;
 
 /// Draws the pixels of every target with its value, on its slice, over a background of 0. Where targets overlap, the first
 /// one wins. Uses the threads of the context.
@@ -78,29 +83,26 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
 }
 
 /// Returns for each target true if its polygon shares a pixel with the polygon of another target, or reaches the border to
-/// another target's territory.
-pub(super) fn overlapping(pool: &ThreadPool, targets: &[&Target], ticker: &Ticker) -> Result<Vec<bool>> {
-    let found = collected(targets.iter().map(|target| AtomicBool::new(target.is_limited())))?;
+/// another target's territory. Uses the threads of the current pool.
+pub(super) fn overlapping(targets: &[&Target], ticker: &Ticker) -> Result<Vec<bool>> {
+    let limited = targets.par_iter().with_min_len(FEW).map(|target| AtomicBool::new(target.is_limited()));
+    let found = par_collected(limited)?;
     let mark = |index: usize| found[index].store(true, Ordering::Relaxed);
     let mut extents = extents(targets, ticker)?;
-    // Look only at targets that have a territory, or whose bounding rectangle overlaps another one.
-    let rectangles: Vec<Bounds> = collected(targets.iter().map(|target| Bounds::of_nodes(&target.nodes)))?;
-    let mut near: Vec<bool> = collected(targets.iter().map(|target| target.territory.is_some()))?;
-    let mut indices: Vec<usize> = reserved(targets.len())?;
-    indices.extend((0..targets.len()).filter(|index| !extents[*index].is_empty()));
-    for_each_overlap(
-        &mut indices,
-        |index| rectangles[index],
-        ticker,
-        |one, other| {
-            (near[one], near[other]) = (true, true);
-        },
-    )?;
-    extents.iter_mut().zip(near).filter(|(_, near)| !near).for_each(|(extent, _)| *extent = 0..0);
+    if targets.len() <= MOST_COMPARED {
+        // Look only at targets that have a territory, or whose bounding rectangle overlaps another one.
+        let mut near: Vec<bool> = collected(targets.iter().map(|target| target.territory.is_some()))?;
+        let rectangles: Vec<Bounds> = collected(targets.iter().map(|target| Bounds::of_nodes(&target.nodes)))?;
+        let mut indices: Vec<usize> = reserved(targets.len())?;
+        indices.extend((0..targets.len()).filter(|index| !extents[*index].is_empty()));
+        let mut mark = |one: usize, other: usize| (near[one], near[other]) = (true, true);
+        for_each_overlap(&mut indices, |index| rectangles[index], ticker, &mut mark)?;
+        extents.iter_mut().zip(near).filter(|(_, near)| !near).for_each(|(extent, _)| *extent = 0..0);
+    }
     let rows = extents.iter().filter(|rows| !rows.is_empty()).cloned();
     let all = rows.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
     let rows = if targets.len() < 2 { 0 } else { (all.end - all.start) as usize };
-    let look_at = |row: usize| {
+    (0..rows).into_par_iter().step_by(DRAWN_ROWS).try_for_each(|row| {
         let first = all.start + row as i64;
         let mut runs: [Vec<(Range<i64>, usize)>; DRAWN_ROWS] = Default::default();
         let rows = first..all.end.min(first + DRAWN_ROWS as i64);
@@ -130,10 +132,7 @@ pub(super) fn overlapping(pool: &ThreadPool, targets: &[&Target], ticker: &Ticke
             }
         }
         Ok(())
-    };
-    if rows > 0 {
-        pool.install(|| (0..rows).into_par_iter().step_by(DRAWN_ROWS).try_for_each(look_at))?;
-    }
+    })?;
     collected(found.into_iter().map(AtomicBool::into_inner))
 }
 

@@ -383,7 +383,7 @@ impl Snake {
         let mut overlapping = zeroed(self.targets.len())?;
         for group in stack::groups(&order, &self.slices) {
             let targets: Vec<&Target> = collected(group.iter().map(|index| &self.targets[*index]))?;
-            let found = draw::overlapping(self.context.pool(), &targets, &ticker)?;
+            let found = self.context.pool().install(|| draw::overlapping(&targets, &ticker))?;
             group.iter().zip(found).for_each(|(index, found)| overlapping[*index] = found);
         }
         Ok(overlapping)

@@ -142,3 +142,42 @@ fn targets_are_said_to_touch_image_and_window_and_to_have_no_contrast() {
     let told = snake::run(&cpu(), ramp.view().into(), Some(&starts), &params, None).unwrap().1;
     assert!(told[1].touches_window && !told[1].flat, "{told:?}");
 }
+
+#[test]
+fn targets_that_share_pixels_overlap_and_no_others() {
+    const SIDE: i32 = 700;
+    let image = Array2::<u8>::from_shape_fn((SIDE as usize, SIDE as usize), |(y, x)| ((x * 7 + y * 13) % 251) as u8);
+    // Few targets, and more than are compared by their bounding rectangles.
+    for count in [300, 4300] {
+        let mut random = Random::new(count);
+        let mut starts = Polygons::new();
+        let mut covered = Array2::<u16>::zeros(image.dim());
+        // Rectangles at random, all but the last rows.
+        let rectangles: Vec<[i32; 4]> = (0..count)
+            .map(|_| {
+                let mut below = |n: i32| (random.uniform() * f64::from(n)) as i32;
+                let (x, y, width, height) = (below(SIDE - 20), below(SIDE - 60), 2 + below(16), 2 + below(16));
+                [x, y, x + width, y + height]
+            })
+            .collect();
+        let pixels = |[x0, y0, x1, y1]: [i32; 4]| ndarray::s![y0..y1, x0..x1];
+        for rectangle @ [x0, y0, x1, y1] in rectangles.iter().copied() {
+            starts.push(&[Node::new(x0, y0), Node::new(x1, y0), Node::new(x1, y1), Node::new(x0, y1)]);
+            covered.slice_mut(pixels(rectangle)).mapv_inplace(|n| n + 1);
+        }
+        // Both halves of squares below them, whose bounding rectangles are the same.
+        for x in (10..SIDE - 40).step_by(40) {
+            let [a, b, c, d] = [(0, 0), (30, 0), (30, 30), (0, 30)].map(|(dx, dy)| Node::new(x + dx, SIDE - 35 + dy));
+            starts.push(&[a, b, d]);
+            starts.push(&[b, c, d]);
+        }
+        let params = Params { background: WINDOW, ..Params::default() };
+        let told = Snake::new(&cpu(), image.view().into(), Some(&starts), &params).unwrap().statistics();
+        for (index, statistics) in told.iter().enumerate() {
+            let shares = rectangles.get(index).is_some_and(|one| covered.slice(pixels(*one)).iter().any(|n| *n > 1));
+            assert_eq!(statistics.overlaps, shares, "{index} of {count}");
+        }
+        let shares = told.iter().filter(|one| one.overlaps).count();
+        assert!(shares > 10 && shares < told.len() - 10, "{shares} of {}", told.len());
+    }
+}
