@@ -11,10 +11,10 @@ rm -f "$logs"/*
 started=$SECONDS
 times=()
 
-# To note what a later compilation could use again takes time that a first one does not get back. It is done where
-# 'cargo build' or 'cargo test' by hand have begun to.
+# To note what a later compilation could use again takes time that a first one does not get back, and so do line numbers for
+# back traces. Both are left to those who have begun to compile by hand with 'cargo build' or 'cargo test'.
 if [ ! -d "$target/debug/incremental" ]; then
-    export CARGO_INCREMENTAL=0
+    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_CODEGEN_UNITS=16
 fi
 
 step() { # step NAME COMMAND...
