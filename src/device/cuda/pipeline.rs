@@ -177,7 +177,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             });
             let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
             if let (Some(output), false) = (output.as_deref_mut(), results.is_empty()) {
-                self.copy(pool, slot_bytes, |ticker| {
+                self.copy(pool, early || self.takes_long(slot_bytes), |ticker| {
                     cuda.bind()?;
                     transfer.download(pool, output, &results, ticker)?;
                     if direct { results.iter().try_for_each(|(_, rows)| rows.stream.synchronize()) } else { Ok(()) }
@@ -314,14 +314,19 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         })?
     }
 
-    /// Runs a copy. This thread reports progress while a long copy runs.
+    /// Tells whether the copy of a batch of slices of this many bytes may take long.
+    fn takes_long(&self, slot_bytes: usize) -> bool {
+        self.count == 1 || slot_bytes > TOGETHER_BYTES
+    }
+
+    /// Runs a copy. This thread reports progress meanwhile if it takes long.
     fn copy(
         &mut self,
         pool: &ThreadPool,
-        slot_bytes: usize,
+        takes_long: bool,
         work: impl FnOnce(&Ticker) -> Result<()> + Send,
     ) -> Result<()> {
-        let (ticker, takes_long) = (self.ticker.clone(), self.count == 1 || slot_bytes > TOGETHER_BYTES);
+        let ticker = self.ticker.clone();
         if takes_long && self.progress.is_some() {
             progress::run(pool, self.progress, &ticker, || work(&ticker))
         } else {
@@ -355,7 +360,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             // If no slices are left, all results may have been written, so the call must not be cancelled any more.
             return Ok(());
         }
-        self.copy(context.pool(), slot_bytes, |ticker| {
+        self.copy(context.pool(), self.takes_long(slot_bytes), |ticker| {
             // This thread may have worked for another device in the meantime.
             cuda.bind()?;
             Upload::queue(context.pool(), source, uploads.into_iter(), ticker)
