@@ -28,7 +28,7 @@ public final class Batch {
         }
         int type = new Opener().getFileType(path);
         if (type == Opener.UNKNOWN) {
-            return "its content is no image";
+            return "its content is in no image format that ImageJ reads itself; Bio-Formats may read it";
         }
         try {
             String problem = type == Opener.TIFF || type == Opener.TIFF_AND_DICOM ? missingPixels(file) : null;

@@ -206,10 +206,10 @@ class BatchTest {
             assertTrue(folder.resolve("esf/f.tif.tif").toFile().isFile());
             List<String> reasons = new ArrayList<>(Arrays.asList(
                     "a.png,javax.imageio.IIOException: Error reading PNG image data",
-                    "b.tif,its content is no image",
+                    "b.tif,its content is in no image format that ImageJ reads itself; Bio-Formats may read it",
                     "c.tif,ImageJ cannot open it",
                     "d.tif,it is cut off or damaged: the last of 640 x 480 pixels",
-                    "e.jpg,its content is no image",
+                    "e.jpg,its content is in no image format that ImageJ reads itself; Bio-Formats may read it",
                     "g.tif,it is cut off or damaged: the last of 640 x 480 pixels",
                     "h.tif,it is cut off or damaged: the last of 100000 x 100000 pixels",
                     "i.tif,it is cut off or damaged: the last of 8 x 8 pixels in 99 slices"));
