@@ -281,6 +281,10 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                         self.add_computed(batch.iter().map(|slot| &**slot), operation, &slices)?;
                         waiting -= 1;
                         free.extend(batch);
+                        // When nothing is left to do, the call must not be cancelled any more.
+                        if waiting > 0 {
+                            ticker.report(self.progress)?;
+                        }
                         continue;
                     }
                     let mut batch = free.split_off(free.len() - next.len());
